@@ -13,7 +13,8 @@ from typing import Final
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
-from lpirc_power.record.record_file import record_path
+from lpirc_power.presence import is_there
+from lpirc_power.record.record_file import record_path, why_no_record
 from lpirc_power.recording import NO_DATE, read_readings
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
@@ -34,8 +35,8 @@ def read_alone(path: Path) -> Recorded:
     readings = read_readings(path, cut=True)
     last = readings[-1]
     doubts = [
-        f"There is no record {record_path(path).name} beside {path}: the meter, its setup and its limits of error are "
-        "unknown, so the energy has no uncertainty; start and end are estimated from the readings."
+        f"{_why_alone(path)} The meter, its setup and its limits of error are unknown, so the energy has no "
+        "uncertainty; start and end are estimated from the readings."
     ]
     if last.state is IntegratorState.START:
         doubts.append(
@@ -64,6 +65,14 @@ def read_alone(path: Path) -> Recorded:
         doubts=tuple(doubts),
         unanswered=_UNSAID_IN_2015 if readings[0].utc < _FIRST_DATE else _UNSAID,
     )
+
+
+def _why_alone(path: Path) -> str:
+    """Return why there is no record of a CSV file; of one that is there, what is wrong with it."""
+    beside = record_path(path)
+    if path.name and is_there(beside):
+        return f"The readings of {path} are read alone: {why_no_record(beside)}"
+    return f"There is no record {beside.name} beside {path}."
 
 
 def clock_steps(readings: Sequence[Reading]) -> tuple[str, ...]:

@@ -202,3 +202,19 @@ else:
         except OSError:  # a file system without locks
             return False
         return False
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can; a power failure then keeps them."""
+    if sys.platform == "win32":
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # a file system without it
+        return
+    finally:
+        os.close(descriptor)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,7 @@ from lpirc_power.bare_recording import (
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
-from lpirc_power.meter_address import limits_of
+from lpirc_power.meter_address import limits_of, standing
 from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.record.document import (
     AnyRecord,
@@ -54,6 +56,7 @@ def read_measurement(path: Path) -> Recorded | Series | Group:
         return read_recorded(path)
     record = read_record(path)
     folder = path.parent
+    _require_once(record, path)
     if isinstance(record, SeriesRecord):
         counted = tuple(read_recorded(folder / name) for name in record.recordings)
         before = tuple(read_recorded(folder / name) for name in record.warm_up)
@@ -63,6 +66,20 @@ def read_measurement(path: Path) -> Recorded | Series | Group:
         found = {one.name: read_recorded(folder / one.record) for one in whole}
         return Group(record, found, str(path))
     return _recorded_by(record, path)
+
+
+def _require_once(record: AnyRecord, path: Path) -> None:
+    """Raise MeterError if a record of several names a recording twice: it would count as another attempt."""
+    names: list[str] = []
+    if isinstance(record, SeriesRecord):
+        names = [*record.warm_up, *record.recordings]
+    elif isinstance(record, GroupRecord):
+        names = [one.record for one in record.members]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise MeterError(
+            "recording-record", f"{path} cannot be used: it names {twice[0]} twice."
+        )
 
 
 def read_recorded(path: Path) -> Recorded:
@@ -126,9 +143,10 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         )
     _require_marks(ended.marks, path)
     started = record.started
+    measured, differing = _as_known(ended.measured, record)
     return Recorded(
         identity=NO_IDENTITY if started is None else started.identity,
-        measured=ended.measured,
+        measured=measured,
         readings=readings,
         idle=None if started is None else started.idle,
         link_events=ended.links,
@@ -136,8 +154,44 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         rows=rows,
         marks=ended.marks,
         record=record,
-        doubts=doubts,
+        doubts=(*differing, *doubts),
     )
+
+
+def _as_known(
+    measured: Measurement, record: Record
+) -> tuple[Measurement, tuple[str, ...]]:
+    """Return a measurement with the limits and the standing that a driver here gives its meter, and what differed.
+
+    Anybody can write a record. A meter that no driver here knows keeps what its record says.
+    """
+    started = record.started
+    known = None if started is None else limits_of(started.identity.model)
+    if started is None or known is None:
+        return measured, ()
+    counts = standing(started.identity, record.address)
+    told = [
+        word
+        for word, stated, found in (
+            ("limits of error", measured.limits, known),
+            ("standing", measured.standing, counts),
+        )
+        if stated != found
+    ]
+    if not told:
+        return measured, ()
+    as_known = replace(
+        measured,
+        model=started.identity.model,
+        limits=known,
+        standing=counts,
+        official=counts.official,
+    )
+    sentence = (
+        f"The record states other {' and '.join(told)} of this {started.identity.model} than the program here, "
+        "whose are used: the record is of another version, or was changed."
+    )
+    return as_known, (sentence,)
 
 
 def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.one_line import one_line
 from lpirc_power.presence import status
 from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.wt300 import answers
@@ -283,7 +284,7 @@ _PARSERS: Final[Parsers] = {
     **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
     "utc": (_moment, "a time in ISO 8601 with its offset"),
     "state": (IntegratorState.parse, "a state of the integrator"),
-    "changed": (str, "text"),
+    "changed": (one_line, "text"),
 }
 _PARSERS_2015: Final[Parsers] = {
     **dict.fromkeys(COLUMNS_2015, (_number_of_2015, "a number")),

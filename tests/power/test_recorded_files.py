@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import replace
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lpirc_power.any_measurement import read_any
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
@@ -28,10 +30,12 @@ from lpirc_power.record.document import (
     SeriesRecord,
     Started,
 )
-from lpirc_power.record.record_file import write_record
+from lpirc_power.record.record_file import LARGEST_BYTES, read_record, write_record
 from lpirc_power.recorded_files import Group, Series, read_measurement, read_recorded
 from lpirc_power.recording import header_line, row
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.recording_run.mark_list import LONGEST_NAME, MOST_MARKS
+from lpirc_power.report.check_report import check_lines, what_lacks
+from lpirc_power.report.recording_report import Recorded, recorded_lines
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampling_thread import LinkEvent
 
@@ -80,7 +84,7 @@ def stored(tmp_path: Path, reading: Callable[..., Reading]) -> Stored:
         )
         started = Started(IDENTITY, Standing.OFFICIAL, at(start_s), idle)
         record = Record(
-            "0.1.0", "sim:", csv.name, "host", at(start_s).utc, SETUP, ("./detect",),
+            "0.1.0", "TCPIP::1.2.3.4::INSTR", csv.name, "host", at(start_s).utc, SETUP, ("./detect",),
             started, replace(ended, **different) if ends else None,
         )  # fmt: skip
         write_record(csv.with_suffix(".json"), record)
@@ -275,7 +279,7 @@ def test_a_clock_that_was_set_is_said_of_a_csv_alone_and_of_a_recording_cut_off(
     ("field", "value"),
     [
         ("format", 2), ("format", 0), ("format", "1"), ("format", 10**400), ("file", "../run.csv"),
-        ("file", "/etc/passwd"), ("file", "a\\b.csv"), ("file", ""), ("file", "a\0b"), ("setup", None),
+        ("file", "/etc/passwd"), ("file", "a\\b.csv"), ("file", ""), ("setup", None),
         ("command", "./detect"), ("started", {}), ("ended", []), ("host", "\ud800"),
     ],
 )  # fmt: skip
@@ -307,6 +311,125 @@ def test_a_mark_that_ends_before_it_begins_is_refused(
 def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"a":' * 200_000)
     assert "not JSON" in refused(tmp_path / "run.json").sentence
+
+
+HOSTILE = "A\nchecks all hold\x1b[2J\x1b[31m\u202e\u2028"
+
+
+def texts(value: object) -> Iterator[str]:
+    """Yield every text in a value, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from texts(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from texts(one)
+
+
+def test_no_text_of_a_strangers_record_acts_on_a_terminal(
+    stored: Stored, tmp_path: Path
+) -> None:
+    stored()
+    path = tmp_path / "run.json"
+    document = json.loads(path.read_text())
+    document["command"] = document["ended"]["measured"]["changes"] = [HOSTILE]
+    document["host"] = document["program"] = document["ended"]["damage"] = HOSTILE
+    document["started"]["identity"] = dict.fromkeys(
+        ("maker", "model", "serial", "firmware"), HOSTILE
+    )
+    document["ended"]["marks"][0]["name"] = HOSTILE
+    document["ended"]["links"][0]["sentence"] = HOSTILE
+    path.write_text(json.dumps(document))
+    found = read_recorded(path)
+    shown = list(texts(found.record))
+    assert sum("checks all hold" in one for one in shown) == 11
+    assert all(one.isprintable() for one in shown)
+    lines = [*check_lines(found), *recorded_lines(found)]
+    assert all(line.isprintable() for line in lines)
+
+
+def test_limits_and_standing_of_a_known_meter_are_those_of_its_driver_and_the_difference_is_said(
+    stored: Stored, tmp_path: Path
+) -> None:
+    whole = stored()
+    path = tmp_path / "run.json"
+    document = json.loads(path.read_text())
+    document["ended"]["measured"]["limits"]["reading_share"] = 1e-6
+    document["address"] = "sim:"
+    path.write_text(json.dumps(document))
+    found = read_recorded(path)
+    assert found.uncertainty == whole.uncertainty
+    assert (found.standing, found.measured.official) == (Standing.SIMULATED, False)
+    said = "The record states other limits of error and standing of this WT310E"
+    assert found.doubts[0].startswith(said)
+
+
+def test_a_recording_that_a_series_names_twice_is_refused(
+    stored: Stored, tmp_path: Path
+) -> None:
+    stored("run-1")
+    names = ("run-1.json", "run-1.json")
+    write_record(tmp_path / "run.json", SeriesRecord("0.1.0", (), names, wanted=2))
+    assert "names run-1.json twice" in refused(tmp_path / "run.json").sentence
+
+
+def test_a_series_that_lacks_attempts_without_a_reason_is_not_whole(
+    stored: Stored, tmp_path: Path
+) -> None:
+    stored("run-1")
+    path = tmp_path / "run.json"
+    for wanted, is_said in ((5, True), (1, False)):
+        write_record(path, SeriesRecord("0.1.0", (), ("run-1.json",), wanted=wanted))
+        said = what_lacks(read_measurement(path))
+        assert bool(said) is is_said
+        assert all("names 1 of 5 attempts" in one for one in said)
+
+
+def test_the_record_of_the_most_marks_with_the_longest_names_can_be_read(
+    stored: Stored, tmp_path: Path
+) -> None:
+    some = 1000
+    name = "\N{GRINNING FACE}" * LONGEST_NAME
+    marks = tuple(Mark(name, 1.0 + one / 3e5, 2.0, 1 / 3) for one in range(some))
+    whole = stored(marks=marks)
+    path = tmp_path / "run.json"
+    assert read_recorded(path).marks == marks
+    assert whole.record is not None
+    assert path.stat().st_size / some * MOST_MARKS < LARGEST_BYTES
+
+
+def test_why_a_record_beside_a_csv_is_not_read_is_said(
+    stored: Stored, tmp_path: Path
+) -> None:
+    stored()
+    with (tmp_path / "run.json").open("r+b") as file:
+        file.truncate(LARGEST_BYTES + 1)
+    doubt = read_recorded(tmp_path / "run.csv").doubts[0]
+    assert f"it has more than {LARGEST_BYTES} bytes" in doubt
+    assert "There is no record" not in doubt
+
+
+def test_a_name_that_is_no_text_does_not_make_a_record_unreadable(
+    stored: Stored, tmp_path: Path
+) -> None:
+    whole = stored()
+    assert whole.record is not None
+    path = tmp_path / "run.json"
+    write_record(path, replace(whole.record, file="\udcff.csv"))
+    found = read_record(path)
+    assert isinstance(found, Record)
+    assert found.file == "?.csv"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for read in (read_any, read_measurement):
+        with pytest.raises(MeterError, match="not a regular file"):
+            read(path)
 
 
 def test_a_series_is_read_with_its_warm_up(stored: Stored, tmp_path: Path) -> None:

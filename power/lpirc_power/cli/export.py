@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lpirc_power.any_measurement import Stated, read_any
-from lpirc_power.cli.page_file import fresh_beside, require_free
+from lpirc_power.cli.page_file import require_free, written_whole
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.parquet_export import write_parquet
 
@@ -37,10 +37,7 @@ def export(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     """  # noqa: D301  click wants the character itself
     wanted = output or file.with_suffix(".parquet")
     require_free(wanted, force=force)
-    fresh = fresh_beside(wanted)
-    try:
-        rows = write_parquet(read_any(file, stated), fresh)
-        fresh.replace(wanted)
-    finally:
-        fresh.unlink(missing_ok=True)
+    found = read_any(file, stated)
+    with written_whole(wanted) as fresh:
+        rows = write_parquet(found, fresh)
     click.echo(f"{rows} readings are in {wanted}.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from lpirc_power.errors import MeterError
@@ -13,12 +15,30 @@ from lpirc_power.recording_run.logbook import require_folder
 def write_page(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all. Raises MeterError `recording-file`, OSError."""
     require_free(path, force=force)
-    fresh = fresh_beside(path)
-    try:
+    with written_whole(path) as fresh:
         fresh.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a temporary file for a with statement, which then takes the place of a path.
+
+    Raises MeterError `recording-file`, which names the path and not the temporary file.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield fresh
         fresh.replace(path)
+    except OSError as error:
+        if error.filename not in (None, str(fresh)):
+            raise
+        why = error.strerror or error
+        raise MeterError(
+            "recording-file", f"{path} cannot be written: {why}."
+        ) from error
     finally:
-        fresh.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
 
 
 def require_free(path: Path, *, force: bool) -> None:
@@ -30,8 +50,3 @@ def require_free(path: Path, *, force: bool) -> None:
     if is_there(path) and not force:
         sentence = f"{path} exists already; choose another name, or add --force."
         raise MeterError("recording-file", sentence)
-
-
-def fresh_beside(path: Path) -> Path:
-    """Return the name of a temporary file in the same folder."""
-    return path.with_name(f".{path.name}.{os.getpid()}")

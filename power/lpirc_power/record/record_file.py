@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.operating_system import sync_folder
 from lpirc_power.presence import is_there
 from lpirc_power.record.document import (
     FORMAT,
@@ -23,8 +24,8 @@ from lpirc_power.record.stored_values import restored, stored
 from lpirc_power.recording import require_file
 
 SUFFIX: Final = ".json"
-LARGEST_BYTES: Final = 64_000_000
-"""Largest record that is read; a million marks fit."""
+LARGEST_BYTES: Final = 128_000_000
+"""Largest record that is read; twice what the most marks with the longest names need."""
 _KINDS: Final[Mapping[str, type[AnyRecord]]] = {
     "recording": Record,
     "series": SeriesRecord,
@@ -45,14 +46,17 @@ def write_record(path: Path, record: AnyRecord) -> None:
 
     Raises OSError.
     """
-    text = json.dumps(stored(record), indent=1, allow_nan=False) + "\n"
+    # Half of a surrogate pair, as in the name of a file that is no text, is "?": a reader would refuse it.
+    text = json.dumps(stored(record), indent=1, allow_nan=False, ensure_ascii=False)
+    content = f"{text}\n".encode(errors="replace")
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with fresh.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
@@ -89,11 +93,18 @@ def read_record(path: Path) -> AnyRecord:
 
 def has_record(path: Path) -> bool:
     """Return True if the file is there and says that it is a record. Raises OSError."""
+    return is_there(path) and not why_no_record(path)
+
+
+def why_no_record(path: Path) -> str:
+    """Return why the file at a path is no record, as a sentence; empty if it says that it is one. Raises OSError."""
     if not is_there(path):
-        return False
-    with contextlib.suppress(MeterError):
-        return _kind(_document(path)) is not None
-    return False
+        return f"There is no record {path.name}."
+    try:
+        is_one = _kind(_document(path)) is not None
+    except MeterError as error:
+        return error.sentence
+    return "" if is_one else f"{path.name} is not the record of a recording."
 
 
 def _kind(document: dict[str, object]) -> type[AnyRecord] | None:

@@ -21,6 +21,7 @@ from typing import (
 )
 
 from lpirc_power.errors import MeterError
+from lpirc_power.one_line import one_line
 
 Value = TypeVar("Value")
 
@@ -50,6 +51,8 @@ def stored(value: object) -> Any:
 
 def restored(kind: type[Value], value: object, place: str) -> Value:
     """Return the value of type `kind` that `stored` has written; fields that `kind` does not have are ignored.
+
+    Texts are made one line each, since a stranger's would act on the terminal that they are shown on.
 
     Raises MeterError `recording-record`, naming the `place` of the first value that is missing or wrong.
     """
@@ -110,7 +113,7 @@ def _plain(kind: Any, value: object, place: str) -> object:
         raise _wrong(value, place)
     try:
         value.encode()  # half of a surrogate pair could not be printed
-        return _moment(value) if kind is datetime else kind(value)
+        return _moment(value) if kind is datetime else kind(one_line(value))
     except ValueError:
         raise _wrong(value, place) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TypeVar
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterError
 from lpirc_power.meter import SIMULATED
+from lpirc_power.presence import is_there
 from lpirc_power.record.document import GroupRecord, Member, Part
 from lpirc_power.record.record_file import record_path
 from lpirc_power.recording_run.course import Course
@@ -75,11 +76,35 @@ class GroupRun:
                     with contextlib.ExitStack() as files:
                         for one in self._recorders.values():
                             files.enter_context(one.files())
+                        files.enter_context(self._named())
                         self._measure(marks)
             finally:
                 for one in self._recorders.values():
                     one.close()
         return self._group(marks)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Write the record of the group, in case this program is killed; remove a new one if nothing is measured."""
+        is_new = not is_there(self._path)
+        written(self._path, self._record())
+        try:
+            yield
+        except BaseException:
+            if is_new:
+                self._path.unlink(missing_ok=True)
+            raise
+
+    def _record(self) -> GroupRecord:
+        members = tuple(
+            Member(
+                name,
+                record_path(Path(one.order.output)).name,
+                self._failed.get(name, ""),
+            )
+            for name, one in self._recorders.items()
+        )
+        return GroupRecord(program_version(), members, printable(self._order.command))
 
     def _require_different(self) -> None:
         """Raise MeterError if two addresses lead to one meter."""
@@ -148,15 +173,7 @@ class GroupRun:
             )
             problem = problem_of(found[name], recorder)
             problems += [f"{name}: {problem}"] if problem else []
-        members = tuple(
-            Member(
-                name,
-                record_path(Path(one.order.output)).name,
-                self._failed.get(name, ""),
-            )
-            for name, one in self._recorders.items()
-        )
-        record = GroupRecord(program_version(), members, printable(self._order.command))
+        record = self._record()
         error = written(self._path, record)
         if error is not None:
             problems.append(

@@ -76,7 +76,8 @@ class KeptRecord:
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
         """Write the record without an end; remove a new file if a with statement leaves no recording."""
-        if self._is_new:
+        if self._is_new and self.path is not None:
+            self._claim(self.path)
             self.write()
             if self.error is not None:
                 why = self.error.strerror or self.error
@@ -84,6 +85,19 @@ class KeptRecord:
                     "recording-file", f"{self.path} cannot be written: {why}."
                 )
         yield
+
+    def _claim(self, path: Path) -> None:
+        """Make the file, so that of two recordings of one name only one goes on."""
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            self._is_new = False
+            raise MeterError(
+                "recording-file",
+                f"{path} was made by another recording meanwhile; choose another name.",
+            ) from None
+        except OSError as error:
+            self.error = error
 
     def remove_new(self) -> None:
         """Remove the file, unless it replaced a former one."""

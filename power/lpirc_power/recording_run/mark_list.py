@@ -19,6 +19,8 @@ MOST_NAMES: Final = 1_000
 """Different names; further ones share OTHERS."""
 OTHERS: Final = "(other names)"
 LONGEST_NAME: Final = 100
+MOST_S: Final = 1e12
+"""Largest time of a mark: 30,000 years."""
 
 
 class Wrong(Exception):
@@ -64,6 +66,7 @@ class MarkList:
         """Add a stretch, or an instant if both times are equal. Raises Wrong."""
         if not begin_s <= end_s:
             raise Wrong
+        _require_readable(begin_s, end_s, doubt_s)
         with self._guard:
             self._keep(Mark(self._known(name), begin_s, end_s, doubt_s))
 
@@ -71,6 +74,7 @@ class MarkList:
         self, key: object, name: object, at_s: float, doubt_s: float = 0.0
     ) -> None:
         """Open a stretch, which `end` closes by its key. Raises Wrong."""
+        _require_readable(at_s, doubt_s)
         with self._guard:
             if len(self._open) < MOST_OPEN:
                 self._open[key] = Mark(self._known(name), at_s, None, doubt_s)
@@ -127,6 +131,12 @@ def clean(name: object) -> str:
 
 def _shown(character: str) -> str:
     return character if character.isprintable() else "?"
+
+
+def _require_readable(*times_s: float) -> None:
+    """Raise Wrong for a time that the reader of records would refuse."""
+    if not all(abs(one) < MOST_S for one in times_s):
+        raise Wrong
 
 
 def finite(value: object) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lpirc_power.energy import Check
+from lpirc_power.record.document import SeriesRecord
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.reading_facts import lines
@@ -55,6 +56,17 @@ def what_lacks(found: Recorded | Series | Group) -> list[str]:
     if isinstance(found, Group):
         failed = [one for one in found.record.members if one.failed]
         return [f"{one.name} has no energy: {one.failed}" for one in failed]
-    if isinstance(found, Series) and found.record.stopped:
-        return [f"The series is not whole: {found.record.stopped}"]
+    if isinstance(found, Series):
+        return _lacking(found.record)
+    return []
+
+
+def _lacking(series: SeriesRecord) -> list[str]:
+    if series.stopped:
+        return [f"The series is not whole: {series.stopped}"]
+    count = len(series.recordings)
+    if count < series.wanted and series.stable is None:
+        return [
+            f"The series is not whole: its record names {count} of {series.wanted} attempts, and not why."
+        ]
     return []

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.cli.page_file import write_page
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.page.measurement_page import measurement_page
-from lpirc_power.recorded_files import read_recorded
+from lpirc_power.recorded_files import Group, read_measurement, read_recorded
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.recorder import Order, Recorder
 from tests.power.cli.conftest import went_well
+from tests.power.recording_run.test_logbook import files_up_to
 from tests.timeouts import TIMEOUT_S
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
@@ -157,3 +159,49 @@ def test_a_recording_that_was_killed_says_so_at_once_in_check_and_page(
     page = measurement_page(read_recorded(csv))
     assert "the recording was cut off" in page[page.index('class="verdict') :][:300]
     assert "No check of severity error fails" not in page
+
+
+def test_of_two_recordings_of_one_name_only_the_first_goes_on(
+    simulate: Any, clocks: Any, tmp_path: Path
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    order = Order(address, Setup(150.0, 0.5, 0.1, 0), tmp_path / "run.csv")
+    first = Recorder(order, clocks)
+    second = Recorder(order, clocks)
+    try:
+        with first.files():
+            record = (tmp_path / "run.json").read_bytes()
+            with pytest.raises(MeterError, match="another recording"), second.files():
+                pytest.fail("it began")
+            assert (tmp_path / "run.json").read_bytes() == record
+    finally:
+        first.close()
+        second.close()
+
+
+def test_several_meters_that_were_killed_have_a_record_of_all(
+    simulate: Any, started: Any, tmp_path: Path, until: Any
+) -> None:
+    addresses = [
+        f"{name}={simulate('--load', 'constant:36W').address}" for name in ("a", "b")
+    ]
+    process = started("record", *addresses, "-o", "run.csv", *FIXED, "--duration", "60")
+    files = [tmp_path / "run.a.csv", tmp_path / "run.b.csv"]
+    until(lambda: all(one.exists() and one.stat().st_size > 2000 for one in files))
+    process.kill()
+    process.communicate(timeout=TIMEOUT_S)
+    found = read_measurement(tmp_path / "run.json")
+    assert isinstance(found, Group)
+    assert [one.broken for one in found.recordings.values()] == [
+        "up to its last row: the recording was cut off"
+    ] * 2
+
+
+def test_a_page_that_cannot_be_written_is_told_by_the_name_that_was_given(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "run.html"
+    with files_up_to(1000), pytest.raises(MeterError) as caught:
+        write_page(page, "x" * 5000, force=False)
+    assert caught.value.sentence == f"{page} cannot be written: File too large."
+    assert list(tmp_path.iterdir()) == []

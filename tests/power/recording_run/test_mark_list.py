@@ -89,3 +89,16 @@ def test_a_stretch_of_this_process_is_closed_by_an_exception_too() -> None:
     with pytest.raises(ZeroDivisionError), marks.stretch("a", lambda: next(times_s)):
         raise ZeroDivisionError
     assert marks.marks == (Mark("a", 1.0, 2.0),)
+
+
+@pytest.mark.parametrize("time_s", [-1e305, 1e305, 1e13, math.inf])
+def test_a_time_that_no_reader_of_the_record_takes_is_no_mark(time_s: float) -> None:
+    marks = MarkList()
+    low_s, high_s = sorted((time_s, 1.0))
+    with pytest.raises(Wrong):
+        marks.add("a", low_s, high_s)
+    with pytest.raises(Wrong):
+        marks.begin(1, "a", time_s)
+    with pytest.raises(Wrong):
+        marks.add("a", 1.0, 2.0, abs(time_s))
+    assert marks.marks == ()

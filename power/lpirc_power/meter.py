@@ -244,8 +244,9 @@ class Meter(Protocol):
     def zero(self) -> None:
         """Compensate the zero level, which may take long; raise `meter-busy` while the meter integrates."""
 
-    def lock_panel(self) -> None:
-        """Lock the panel's keys, and check the lock at updates. Logs a warning if the meter has no lock."""
+    def lock_panel(self) -> bool:
+        """Lock the panel's keys, and check the lock at updates; return False if the meter has no keys or no lock."""
+        ...
 
     def unlock_panel(self) -> bool:
         """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock."""

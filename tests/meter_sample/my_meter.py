@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterAddressError, MeterLost, MeterUnreachable
+from lpirc_power.errors import (
+    MeterAddressError,
+    MeterAnswerError,
+    MeterLost,
+    MeterUnreachable,
+)
 from lpirc_power.home.meter import HomeMeter, Sample
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.maker_library import library
@@ -20,7 +25,7 @@ class Plug:
         self._plug = thinplug.Plug(host, port, timeout_s=2.0)
         try:
             about = self._plug.about()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise MeterUnreachable(
                 f"No plug answers at {host}:{port}: {error}."
             ) from error
@@ -34,6 +39,8 @@ class Plug:
             shown = self._plug.read()
         except OSError as error:
             raise MeterLost(f"The plug gives no answer: {error}.") from error
+        except ValueError as error:
+            raise MeterAnswerError(f"The plug's answer is none: {error}.") from error
         voltage_v = shown["mV"] / 1e3
         current_a = shown["mA"] / 1e3
         return Sample(

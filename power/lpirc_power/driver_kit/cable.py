@@ -16,6 +16,7 @@ COMMAND_S: Final = 60.0
 """Longest time that a command of the author may take."""
 CONNECTING_S: Final = 3.0
 LARGEST: Final = 65536
+RUBBISH: Final = b'\xff\x00{"rubbish": ]]\r\n\r\n'
 PLACE: Final = re.compile(
     r"(?<![\w.])(?P<host>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(?P<mark>[:,])(?P<port>[0-9]{1,5})(?![0-9.])"
 )
@@ -23,16 +24,28 @@ PLACE: Final = re.compile(
 
 
 class Cable(Protocol):
-    """A cable; `why_not` says why it cannot be pulled, "" if it can."""
+    """A cable; `why_not` says why it cannot be pulled, "" if it can.
+
+    `is_spoiled` is True until the rubbish of `spoil` was passed on.
+    """
 
     why_not: str
     can_hang: bool
+    can_spoil: bool
+
+    @property
+    def is_spoiled(self) -> bool:
+        """Return True while rubbish is still to be passed on."""
+        ...
 
     def pull(self) -> None:
         """Cut every connection, and let no new one through."""
 
     def hang(self) -> None:
         """Keep the connections, and pass nothing on."""
+
+    def spoil(self) -> None:
+        """Pass rubbish on in place of the next bytes from the meter."""
 
     def plug(self) -> None:
         """Mend it."""
@@ -41,7 +54,17 @@ class Cable(Protocol):
         """Release it; a second call does nothing."""
 
 
-class NoCable:
+class Unspoilt:
+    """What a cable is whose bytes the kit cannot change."""
+
+    can_spoil = False
+    is_spoiled = False
+
+    def spoil(self) -> None:
+        """Do nothing."""
+
+
+class NoCable(Unspoilt):
     """Stands for a cable that the kit cannot pull."""
 
     can_hang = False
@@ -55,7 +78,7 @@ class NoCable:
     hang = plug = close = pull
 
 
-class CommandCable:
+class CommandCable(Unspoilt):
     """A cable that commands of the author pull and plug in."""
 
     why_not = ""
@@ -79,7 +102,7 @@ class CommandCable:
         """Do nothing."""
 
 
-class AskedCable:
+class AskedCable(Unspoilt):
     """A cable that a person pulls and plugs in when asked."""
 
     why_not = ""
@@ -154,8 +177,10 @@ class RelayCable:
 
     why_not = ""
     can_hang = True
+    can_spoil = True
 
     def __init__(self, host: str, port: int) -> None:
+        self._spoiling = threading.Event()
         self._target = (host, port)
         self._pairs: list[socket.socket] = []
         self._guard = threading.Lock()
@@ -166,7 +191,8 @@ class RelayCable:
         self.plug()
 
     def plug(self) -> None:
-        """Listen, at the same port as before, and pass on."""
+        """Listen, at the same port as before, and pass on what comes."""
+        self._spoiling.clear()
         self._passing.set()
         with self._guard:
             if self._listener is None:
@@ -189,6 +215,15 @@ class RelayCable:
         """Accept connections and bytes, and pass nothing on."""
         self._passing.clear()
 
+    @property
+    def is_spoiled(self) -> bool:
+        """Return True while rubbish is still to be passed on."""
+        return self._spoiling.is_set()
+
+    def spoil(self) -> None:
+        """Pass rubbish on in place of the next bytes from the meter."""
+        self._spoiling.set()
+
     def close(self) -> None:
         """Cut everything for good."""
         self.pull()
@@ -209,13 +244,18 @@ class RelayCable:
         with self._guard:
             self._pairs += (near, far)
         self._spawn(self._pass_on, near, far)
-        self._pass_on(far, near)
+        self._pass_on(far, near, is_answer=True)
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass_on(
+        self, source: socket.socket, sink: socket.socket, *, is_answer: bool = False
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(LARGEST):
                 self._passing.wait()
-                sink.sendall(data)
+                is_spoiled = is_answer and self.is_spoiled
+                sink.sendall(RUBBISH if is_spoiled else data)
+                if is_spoiled:
+                    self._spoiling.clear()
         _ended(source)
         _ended(sink)
 

@@ -14,6 +14,7 @@ from typing import Final
 from lpirc_power.driver_kit import (
     contract,
     dialect,
+    freshness,
     integrator,
     losses,
     readings,
@@ -83,6 +84,7 @@ def _with_meter(bench: Bench) -> Iterator[Finding]:
             yield from _tried(code, functools.partial(_linked, bench, address, check))
         yield from _tried("lost", lambda: losses.lost(bench, address))
         yield from _tried("silent", lambda: losses.silent(bench, address))
+        yield from _tried("rubbish", lambda: freshness.rubbish(bench, address))
         yield from _tried("restart", lambda: losses.restart(bench, address))
     yield from _tried("dialect", lambda: dialect.dialects(bench, bench.setup))
     yield from _tried("close", lambda: contract.closing(bench))
@@ -152,6 +154,7 @@ _ON_LINK: Final = (
     ("stop", integrator.stop),
     ("timer", integrator.timer),
     ("second-run", integrator.second_run),
+    ("age", freshness.age),
 )
 
 

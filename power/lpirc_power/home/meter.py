@@ -258,8 +258,9 @@ class HomeMeter:
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
-    def lock_panel(self) -> None:
-        """Do nothing: a sensor has no keys."""
+    def lock_panel(self) -> bool:
+        """Return False: a sensor has no keys."""
+        return False
 
     def unlock_panel(self) -> bool:
         """Return False: a sensor has no keys."""

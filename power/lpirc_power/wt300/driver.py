@@ -287,11 +287,12 @@ class Wt300:
         require_no_energy(self)  # only then it compensates
         compensate_zero(self._link, self._dialogue, self._identity)
 
-    def lock_panel(self) -> None:
-        """Lock the panel's keys and check that they stay locked; log it if the meter has no lock."""
+    def lock_panel(self) -> bool:
+        """Lock the panel's keys and check that they stay locked; log it and return False if the meter has no lock."""
         self._former.locks = guard.lock_panel(self._dialogue, self._identity)
         if self._watch is not None:
             self._watch.add(self._former.locks)
+        return guard.has_lock(self._dialogue)
 
     def unlock_panel(self) -> bool:
         """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from lpirc_power.errors import (
     MeterAddressError,
+    MeterAnswerError,
     MeterLost,
     MeterRefused,
     MeterUnreachable,
@@ -24,11 +25,15 @@ class Device:
     """What stands on the table: it can be unplugged and restarted."""
 
     is_there = True
+    is_garbled = False
     counts_from_s = 0.0
 
     def wh(self, now_s: float) -> float:
         if not self.is_there:
             raise OSError("no answer")
+        if self.is_garbled:
+            self.is_garbled = False
+            raise ValueError("not a number: '?'")
         return POWER_W * (now_s - self.counts_from_s) / 3600.0
 
 
@@ -45,6 +50,8 @@ class Counter:
             wh = DEVICE.wh(now_s)
         except OSError as error:
             raise MeterLost(f"The plug gives no answer: {error}.") from error
+        except ValueError as error:
+            raise MeterAnswerError(f"The plug answers {error}.") from error
         return self.shown(wh, now_s)
 
     def shown(self, wh: float, now_s: float) -> Sample:
@@ -401,3 +408,53 @@ class SlowCounter(Counter):
 
 class AnswersSlowly(Clean):
     counter = SlowCounter
+
+
+class EscapingRubbishCounter(Counter):
+    def look(self, now_s: float) -> Sample:
+        try:
+            return super().look(now_s)
+        except MeterAnswerError as error:
+            raise ValueError(str(error.__cause__)) from error
+
+
+class LetsRubbishEscape(Clean):
+    counter = EscapingRubbishCounter
+
+
+class ZeroCounter(Counter):
+    def look(self, now_s: float) -> Sample:
+        try:
+            return super().look(now_s)
+        except MeterAnswerError:
+            return self.shown(0.0, now_s)
+
+
+class TakesRubbishForNothing(Clean):
+    counter = ZeroCounter
+
+
+class SecondsCounter(Counter):
+    """Counts once a second."""
+
+    def shown(self, wh: float, now_s: float) -> Sample:
+        second_s = now_s // 1.0 - DEVICE.counts_from_s
+        return replace(super().shown(wh, now_s), energy_wh=POWER_W * second_s / 3600)
+
+
+class CountsEachSecond(Clean):
+    counter = SecondsCounter
+
+
+class StatesTooYoung(CountsEachSecond):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        found = Clean.limits(model)
+        return found and replace(found, age_s=0.1)
+
+
+class StatesItsAge(CountsEachSecond):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        found = Clean.limits(model)
+        return found and replace(found, age_s=1.0)

@@ -24,6 +24,14 @@ class Table:
 
     why_not = ""
     can_hang = True
+    can_spoil = True
+
+    @property
+    def is_spoiled(self) -> bool:
+        return DEVICE.is_garbled
+
+    def spoil(self) -> None:
+        DEVICE.is_garbled = True
 
     def pull(self) -> None:
         DEVICE.is_there = False
@@ -32,6 +40,7 @@ class Table:
 
     def plug(self) -> None:
         DEVICE.is_there = True
+        DEVICE.is_garbled = False
 
     close = plug
 
@@ -103,6 +112,10 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("ClosesOnce", "close", "OSError: Bad file descriptor"),
         ("TakesAnyAddress", "address", "raises ValueError: invalid literal"),
         ("TakesARestartForAWrap", "restart", "WH rose by 65."),
+        ("LetsRubbishEscape", "rubbish", "ValueError: not a number: '?'"),
+        ("TakesRubbishForNothing", "rubbish", "state ERROR"),
+        ("CountsEachSecond", "age", "WH changes each 1 s, but without `age_s`"),
+        ("StatesTooYoung", "age", "but the driver states values up to 0.1 s old"),
         ("ListsHosts", "find", "'kitchen' is listed"),
     ],
 )
@@ -115,6 +128,14 @@ def test_a_planted_fault_is_named(kit: Any, driver: str, code: str, said: str) -
 
 def test_what_a_driver_states_as_its_own_is_allowed_to_a_known_load(kit: Any) -> None:
     assert not kit("ClampOfTenPercent")["load"].failed
+
+
+def test_an_age_that_the_driver_states_holds_for_a_counter_of_that_age(
+    kit: Any,
+) -> None:
+    finding = kit("StatesItsAge")["age"]
+    assert not finding.failed, finding.line
+    assert "cannot be seen" in finding.sentence
 
 
 def test_an_error_that_escapes_is_told_with_its_line(kit: Any) -> None:

@@ -28,7 +28,10 @@ class Device:
     is_garbled = False
     counts_from_s = 0.0
 
-    def wh(self, now_s: float) -> float:
+    def wh(
+        self,
+        now_s: float,
+    ) -> float:
         if not self.is_there:
             raise OSError("no answer")
         if self.is_garbled:
@@ -45,7 +48,10 @@ class Counter:
 
     identity = Identity("ACME", "Plug", "0815", "1.0")
 
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         try:
             wh = DEVICE.wh(now_s)
         except OSError as error:
@@ -54,7 +60,11 @@ class Counter:
             raise MeterAnswerError(f"The plug answers {error}.") from error
         return self.shown(wh, now_s)
 
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         return Sample(wh, now_s, POWER_W, 230.0, POWER_W / 207.0, POWER_W / 0.9, 0.9)
 
 
@@ -64,13 +74,19 @@ class Clean(Scheme):
     counter: ClassVar[type] = Counter
     meter: ClassVar[type] = HomeMeter
 
-    def __init__(self, rest: str) -> None:
+    def __init__(
+        self,
+        rest: str,
+    ) -> None:
         super().__init__(rest)
         if not rest.strip("/ "):
             raise MeterAddressError("acme: needs a name, as acme:kitchen.")
         self.made: Any = None
 
-    def connect(self, clocks: Any) -> Any:
+    def connect(
+        self,
+        clocks: Any,
+    ) -> Any:
         if not DEVICE.is_there:
             raise MeterUnreachable("No plug answers.")
         if self.made is None:
@@ -89,7 +105,11 @@ class Clean(Scheme):
 
 
 class JoulesCounter(Counter):
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         return replace(super().shown(wh, now_s), energy_wh=3600 * wh)
 
 
@@ -98,7 +118,11 @@ class CountsJoules(Clean):
 
 
 class MilliwattsCounter(Counter):
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         return replace(super().shown(wh, now_s), power_w=1000 * POWER_W)
 
 
@@ -107,7 +131,11 @@ class ShowsMilliwatts(Clean):
 
 
 class PercentCounter(Counter):
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         return replace(super().shown(wh, now_s), power_factor=90.0)
 
 
@@ -116,7 +144,11 @@ class FactorInPercent(Clean):
 
 
 class TooHighCounter(Counter):
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         sample = super().shown(1.1 * wh, now_s)
         return replace(
             sample, power_w=1.1 * POWER_W, apparent_va=44.0, current_a=44 / 230
@@ -132,7 +164,11 @@ class SlidingCounter(Counter):
 
     looks = 0
 
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         self.looks += 1
         counted = POWER_W * 0.25 * self.looks / 3600
         return replace(super().shown(wh, now_s), energy_wh=counted)
@@ -157,7 +193,10 @@ class LimitsWithoutSource(Clean):
 
 
 class EscapingCounter(Counter):
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         values: dict[str, float] = {}
         return Sample(values["total"], now_s)
 
@@ -205,7 +244,10 @@ class NeverNew(Clean):
 
 
 class Forgets(Clean):
-    def connect(self, clocks: Any) -> Any:
+    def connect(
+        self,
+        clocks: Any,
+    ) -> Any:
         self.made = None
         return super().connect(clocks)
 
@@ -213,7 +255,10 @@ class Forgets(Clean):
 class StaleCounter(Counter):
     last: Sample | None = None
 
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         try:
             self.last = super().look(now_s)
         except MeterLost:
@@ -228,7 +273,10 @@ class ShowsOldReadings(Clean):
 
 
 class RefusingCounter(Counter):
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         try:
             return super().look(now_s)
         except MeterLost as error:
@@ -240,21 +288,30 @@ class LossEndsTheRun(Clean):
 
 
 class AsksNobody(Clean):
-    def connect(self, clocks: Any) -> Any:
+    def connect(
+        self,
+        clocks: Any,
+    ) -> Any:
         if self.made is None:
             self.made = self.meter(self.counter(), clocks)
         return self.made
 
 
 class UnreachableEscapes(Clean):
-    def connect(self, clocks: Any) -> Any:
+    def connect(
+        self,
+        clocks: Any,
+    ) -> Any:
         if not DEVICE.is_there:
             raise TimeoutError("timed out")
         return super().connect(clocks)
 
 
 class TimelessMeter(HomeMeter):
-    def configure(self, setup: Any) -> None:
+    def configure(
+        self,
+        setup: Any,
+    ) -> None:
         super().configure(replace(setup, integrator_timer_s=0))
 
 
@@ -279,7 +336,10 @@ class RunsOn(Clean):
 
 
 class RashMeter(HomeMeter):
-    def configure(self, setup: Any) -> None:
+    def configure(
+        self,
+        setup: Any,
+    ) -> None:
         self.stop()
         super().configure(setup)
 
@@ -293,7 +353,10 @@ class Restless(Clean):
 
     links = 0
 
-    def connect(self, clocks: Any) -> Any:
+    def connect(
+        self,
+        clocks: Any,
+    ) -> Any:
         meter = super().connect(clocks)
         Restless.links += 1
         serial = f"link-{Restless.links}"
@@ -321,7 +384,10 @@ class ClosesOnce(Clean):
 
 
 class TakesAnyAddress(Clean):
-    def __init__(self, rest: str) -> None:
+    def __init__(
+        self,
+        rest: str,
+    ) -> None:
         super().__init__(rest)
         self.port = int(rest.partition(":")[2])
 
@@ -338,7 +404,11 @@ class WrappingCounter(Counter):
     before_wh = 0.0
     wraps = 0
 
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         self.wraps += wh < self.before_wh
         self.before_wh = wh
         return super().shown(wh + 65.536 * self.wraps, now_s)
@@ -375,7 +445,11 @@ class ClampOfTenPercent(TenPercentTooHigh):
 class DriftingCounter(Counter):
     """A load that is never the same."""
 
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         power_w = POWER_W + 0.01 * (now_s % 10)
         return replace(super().shown(wh, now_s), power_w=power_w)
 
@@ -401,7 +475,10 @@ class SlowCounter(Counter):
 
     passes: ClassVar[Any] = None
 
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         SlowCounter.passes(0.4)
         return super().look(now_s)
 
@@ -411,7 +488,10 @@ class AnswersSlowly(Clean):
 
 
 class EscapingRubbishCounter(Counter):
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         try:
             return super().look(now_s)
         except MeterAnswerError as error:
@@ -423,7 +503,10 @@ class LetsRubbishEscape(Clean):
 
 
 class ZeroCounter(Counter):
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         try:
             return super().look(now_s)
         except MeterAnswerError:
@@ -437,7 +520,11 @@ class TakesRubbishForNothing(Clean):
 class SecondsCounter(Counter):
     """Counts once a second."""
 
-    def shown(self, wh: float, now_s: float) -> Sample:
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
         second_s = now_s // 1.0 - DEVICE.counts_from_s
         return replace(super().shown(wh, now_s), energy_wh=POWER_W * second_s / 3600)
 

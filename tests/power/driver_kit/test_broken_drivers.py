@@ -56,7 +56,10 @@ def kit() -> Any:
     def restart() -> None:
         DEVICE.counts_from_s = hand.now_s
 
-    def examine(name: str, cable: Cable | None = None) -> dict[str, Finding]:
+    def examine(
+        name: str,
+        cable: Cable | None = None,
+    ) -> dict[str, Finding]:
         address = "acme:127.0.0.1:80"
         bench = Bench(
             subject=subject_of(f"{DRIVERS}:{name}", address),
@@ -119,7 +122,12 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("ListsHosts", "find", "'kitchen' is listed"),
     ],
 )
-def test_a_planted_fault_is_named(kit: Any, driver: str, code: str, said: str) -> None:
+def test_a_planted_fault_is_named(
+    kit: Any,
+    driver: str,
+    code: str,
+    said: str,
+) -> None:
     finding = kit(driver)[code]
     assert finding.failed, finding.line
     assert said in finding.sentence
@@ -160,7 +168,9 @@ def test_a_counter_that_begins_anew_shows_as_an_error_of_the_integrator(
     ],
 )
 def test_a_fault_is_told_where_it_is_and_not_everywhere(
-    kit: Any, driver: str, codes: set[str]
+    kit: Any,
+    driver: str,
+    codes: set[str],
 ) -> None:
     found = kit(driver)
     assert {code for code, one in found.items() if one.failed} == codes

@@ -23,7 +23,10 @@ SAMPLE = ROOT / "tests" / "plugin_sample"
 FAMILY = "lpirc_power.wt300.driver:Wt300Family"
 
 
-def kit(*arguments: str, beside: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def kit(
+    *arguments: str,
+    beside: Path = ROOT,
+) -> subprocess.CompletedProcess[str]:
     """Run the kit in a folder with the author's module."""
     return subprocess.run(
         [sys.executable, "-m", "lpirc_power.driver_kit", *arguments],
@@ -62,7 +65,10 @@ def test_the_driver_of_the_wt300_family_holds_before_the_simulated_meter(
         assert found[code] == "holds", code
 
 
-def verdicts_after(done: subprocess.CompletedProcess[str], said: str) -> dict[str, str]:
+def verdicts_after(
+    done: subprocess.CompletedProcess[str],
+    said: str,
+) -> dict[str, str]:
     """Return the verdicts behind what a command of the author has said on stdout."""
     done.stdout = done.stdout.removeprefix(said)
     return verdicts(done)
@@ -122,7 +128,8 @@ def pm100() -> Iterator[str]:
 
 
 def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
-    acme: Path, pm100: str
+    acme: Path,
+    pm100: str,
 ) -> None:
     done = kit("acme_meter", pm100, "--scpi", "--seconds", "2", "--json", beside=acme)
     found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
@@ -157,7 +164,10 @@ class Mine(Scheme):
     ],
 )
 def test_a_library_that_is_not_installed_is_one_sentence_with_its_command(
-    tmp_path: Path, imported: str, verdict: str, said: str
+    tmp_path: Path,
+    imported: str,
+    verdict: str,
+    said: str,
 ) -> None:
     (tmp_path / "mine.py").write_text(MISSING.format(imported=imported))
     done = kit("mine", "mine:1", "--library", "json", beside=tmp_path)
@@ -203,7 +213,9 @@ def test_a_module_alone_tells_what_can_be_told_without_a_meter(acme: Path) -> No
     ],
 )
 def test_wrong_usage_is_one_sentence_and_exit_code_2(
-    acme: Path, arguments: list[str], said: str
+    acme: Path,
+    arguments: list[str],
+    said: str,
 ) -> None:
     done = kit(*arguments, beside=acme)
     assert done.returncode == 2
@@ -211,7 +223,9 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
     assert "Traceback" not in done.stderr
 
 
-def test_a_meter_that_integrates_is_left_alone(simulate: Callable[..., Any]) -> None:
+def test_a_meter_that_integrates_is_left_alone(
+    simulate: Callable[..., Any],
+) -> None:
     from lpirc_power.clocks import real_clocks
     from lpirc_power.meter import Setup
     from lpirc_power.meter_address import open_meter
@@ -227,7 +241,8 @@ def test_a_meter_that_integrates_is_left_alone(simulate: Callable[..., Any]) -> 
 
 
 def test_a_meter_that_another_driver_takes_proves_nothing_of_the_one_under_test(
-    acme: Path, simulate: Callable[..., Any]
+    acme: Path,
+    simulate: Callable[..., Any],
 ) -> None:
     done = kit("acme_meter", simulate().address, beside=acme)
     assert done.returncode == 1

@@ -50,7 +50,10 @@ def plug(mine: Path) -> Iterator[str]:
         process.kill()
 
 
-def meter(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def meter(
+    folder: Path,
+    *arguments: str,
+) -> subprocess.CompletedProcess[str]:
     """Run the command `meter` beside the installed driver."""
     return subprocess.run(
         [sys.executable, "-m", "lpirc_power", *arguments],
@@ -81,7 +84,10 @@ def test_the_page_shows_the_code_of_the_sample(name: str) -> None:
     assert f"\n\n{shown}\n" in page
 
 
-def test_every_demand_of_the_kit_is_on_the_page(mine: Path, plug: str) -> None:
+def test_every_demand_of_the_kit_is_on_the_page(
+    mine: Path,
+    plug: str,
+) -> None:
     options = ["--library", "thinplug", "--seconds", "2", "--json"]
     done = kit("my_meter", plug, "--load", "36W", *options, beside=mine)
     found = verdicts(done)
@@ -94,7 +100,8 @@ def test_every_demand_of_the_kit_is_on_the_page(mine: Path, plug: str) -> None:
 
 
 def test_the_installed_sample_is_listed_probed_and_recorded_with_its_own_term(
-    mine: Path, plug: str
+    mine: Path,
+    plug: str,
 ) -> None:
     install(mine)
     probed = meter(mine, "probe", plug)
@@ -122,7 +129,10 @@ def test_without_the_makers_library_the_command_that_installs_it_is_said(
     )
 
 
-def test_the_family_behind_visa_has_no_fault(mine: Path, pm100: str) -> None:
+def test_the_family_behind_visa_has_no_fault(
+    mine: Path,
+    pm100: str,
+) -> None:
     options = ["--scpi", "--seconds", "2", "--json"]
     done = kit("acme_meter", pm100, "--load", "36W", *options, beside=mine)
     found = verdicts(done)

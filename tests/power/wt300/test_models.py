@@ -57,7 +57,10 @@ def test_e_models_have_slow_updates_too(name: str) -> None:
         ("WT333E", ("1", "2", "3", "sum")),
     ],
 )
-def test_each_model_has_its_elements(name: str, measurable: tuple[str, ...]) -> None:
+def test_each_model_has_its_elements(
+    name: str,
+    measurable: tuple[str, ...],
+) -> None:
     model = model_named(name)
     assert model.measurable == measurable
     for element in model.elements:

@@ -35,6 +35,8 @@ CONNECT_S: Final = 2.0
 """Longest wait for the recording's answer at the first mark."""
 FLUSH_S: Final = 2.0
 """Longest wait, at the end of the program, for marks that are still on their way."""
+NO_NAME: Final = "(no name)"
+"""Name of a mark whose name has no character to read."""
 MOST_WAITING: Final = 131_072
 """Bytes that wait here when the recording is slow; marks beyond are dropped."""
 
@@ -189,16 +191,18 @@ class mark:  # noqa: N801  read as a word: `with mark("inference"):`
     `name` is any text; what cannot be printed is replaced. Stretches may nest and overlap, also with the same name.
     """
 
-    __slots__ = ("_begin_s", "_name", "_number", "_sender")
+    __slots__ = ("_name", "_open", "_sender")
 
     def __init__(self, name: str, sender: Sender | None = None) -> None:
-        self._name = str(name)
+        self._name = _named(name)
+        self._open: list[tuple[int, float]] = []
         self._sender = sender or own_sender
 
     def __enter__(self) -> Self:
-        self._number = next(_numbers)
-        self._begin_s = time.monotonic()
-        self._sender.send("begin", self._number, self._begin_s, self._name)
+        number = next(_numbers)
+        begin_s = time.monotonic()
+        self._open.append((number, begin_s))
+        self._sender.send("begin", number, begin_s, self._name)
         return self
 
     def __exit__(
@@ -208,12 +212,20 @@ class mark:  # noqa: N801  read as a word: `with mark("inference"):`
         trace: TracebackType | None,
     ) -> None:
         end_s = time.monotonic()
-        self._sender.send("end", self._number, self._begin_s, end_s, self._name)
+        if not self._open:
+            _log.warning("The mark %r is ended but has not begun.", self._name)
+            return
+        number, begin_s = self._open.pop()
+        self._sender.send("end", number, begin_s, end_s, self._name)
+
+
+def _named(name: object) -> str:
+    return str(name) if str(name).strip() else NO_NAME
 
 
 def instant(name: str, sender: Sender | None = None) -> bool:
     """Mark this moment; return False if no recording listens."""
-    return (sender or own_sender).send("at", time.monotonic(), str(name))
+    return (sender or own_sender).send("at", time.monotonic(), _named(name))
 
 
 def _line(*message: object) -> bytes:

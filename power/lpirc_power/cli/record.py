@@ -224,6 +224,5 @@ def _group(meters: dict[str, str], order: Order, repeats: Repeats) -> _Told:
     run = GroupRun(meters, order, course, real_clocks())
     group = _failing(run.run, lambda: course.exit_code)
     first = next(iter(group.recordings.values()))
-    facts = group_facts(group) | {"marks": marked_facts(first)}
-    lines = [*group_lines(group), *marked_lines(first), *_advised(first)]
-    return _Told(facts, lines, run.problem, course.exit_code)
+    lines = [*group_lines(group), *_advised(first)]
+    return _Told(group_facts(group), lines, run.problem, course.exit_code)

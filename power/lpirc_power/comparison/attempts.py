@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.any_measurement import Stated, read_any
-from lpirc_power.energy import Budget
+from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.recorded_files import Group, Series
 from lpirc_power.recording import NO_DATE
@@ -51,6 +52,13 @@ class Side:
     def energies_wh(self) -> tuple[float, ...]:
         """The energies of the attempts."""
         return tuple(one.energy_wh for one in self.attempts)
+
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The mean energy with its own budget, as if nothing were compared; None if that of an attempt is missing."""
+        budgets = [one.budget for one in self.attempts if one.budget is not None]
+        is_whole = bool(budgets) and len(budgets) == len(self.attempts)
+        return budget_of_mean(budgets) if is_whole else None
 
     @property
     def mean_s(self) -> float:

@@ -10,6 +10,7 @@ from typing import Final
 
 from lpirc_power.comparison.attempts import WHOLE, Compared, Side
 from lpirc_power.comparison.ratio import MOST_ATTEMPTS, Ratio
+from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, lines
 
 MOST_DIGITS: Final = 2
@@ -168,6 +169,8 @@ def _side_facts(side: Side) -> dict[str, object]:
         "name": side.name,
         "files": [one.file for one in side.recordings],
         "energies_wh": list(side.energies_wh),
+        "mean_wh": statistics.fmean(side.energies_wh),
+        "coverage_wh": None if side.budget is None else side.budget.coverage_wh,
     }
 
 
@@ -197,7 +200,9 @@ def comparison_lines(found: Comparison) -> list[str]:
 def _side_words(side: Side) -> str:
     count = len(side.attempts)
     mean = sum(side.energies_wh) / count
+    budget = side.budget
+    known = "" if budget is None else f" {attached_words(budget)}"
     if count == 1:
-        return f"{figure(mean, 'Wh')}, {side.recordings[0].file}"
+        return f"{figure(mean, 'Wh')}{known}, {side.recordings[0].file}"
     ends = f"{figure(min(side.energies_wh), 'Wh')} to {figure(max(side.energies_wh), 'Wh')}"
-    return f"{figure(mean, 'Wh')} on average of {count} attempts, {ends}"
+    return f"{figure(mean, 'Wh')} on average of {count} attempts{known}, {ends}"

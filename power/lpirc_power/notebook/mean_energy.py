@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpirc_power.comparison.attempts import Compared, attempt_of
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.recording import Recording
@@ -56,24 +57,38 @@ class MeanEnergy:
         return f"{figure(self.energy_wh, 'Wh')} on average of {of}, {stated}"
 
 
-def mean_of(recordings: Sequence[Recording]) -> MeanEnergy:
+def mean_of(
+    recordings: Sequence[Recording], *, mark: str = "", above_idle: bool = False
+) -> MeanEnergy:
     """Return the mean energy of recordings of the same work, by the same meter in the same setup.
 
-    A single recording shows no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without
-    a recording, if one has no energy or needs review (leave it out, or record again), or if one is given twice.
+    `mark` takes the energies of a mark, `above_idle` those above the idle power. A single recording shows no spread, so
+    its uncertainty is the meter's alone. Raises MeterError `mean-energy` without a recording, if one has no energy or
+    needs review (leave it out, or record again), if one is given twice, or for a mark and above idle at once;
+    `comparison-energy` if one lacks the mark or the idle power, or has no energy above 0 of it.
     """
     if not recordings:
         raise MeterError(
             "mean-energy", "There is no mean of no recording; give at least one."
         )
+    if mark and above_idle:
+        raise MeterError("mean-energy", "Give a mark or above_idle, not both.")
     for one in recordings:
         if one.problem is not None:
             raise MeterError("mean-energy", f"{one.path} does not count. {one.problem}")
     _require_different(recordings)
-    budgets = [one.budget for one in recordings if one.budget is not None]
-    is_whole = len(budgets) == len(recordings)
+    if mark or above_idle:
+        energies = Compared(mark, above_idle)
+        parts = [attempt_of(one.recorded, energies) for one in recordings]
+        return _mean([(one.energy_wh, one.budget) for one in parts])
+    return _mean([(one.energy_wh, one.budget) for one in recordings])
+
+
+def _mean(found: Sequence[tuple[float, Budget | None]]) -> MeanEnergy:
+    budgets = [budget for _, budget in found if budget is not None]
+    is_whole = len(budgets) == len(found)
     return MeanEnergy(
-        tuple(one.energy_wh for one in recordings),
+        tuple(energy_wh for energy_wh, _ in found),
         budget_of_mean(budgets) if is_whole else None,
     )
 

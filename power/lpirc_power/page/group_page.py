@@ -31,7 +31,7 @@ from lpirc_power.page.recording_parts import (
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.group_report import Group, loss_words
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded, meter_words
+from lpirc_power.report.recording_report import Recorded, figure_rows, meter_words
 
 
 def group_page(group: Group) -> str:
@@ -43,7 +43,7 @@ def group_page(group: Group) -> str:
         body += [
             _losses(group),
             _power(group, first),
-            marks_section(first),
+            *(marks_section(one, f"Marks, {name}") for name, one in recordings.items()),
             failed_checks(recordings),
             *_budgets(group),
             *(origin(one, f"How {name} measured") for name, one in recordings.items()),
@@ -78,6 +78,7 @@ def _table(group: Group) -> str:
             meter_words(one),
             energy_words(one),
             figure(one.power_w, "W", 5),
+            plus_minus(figure_rows(one).get("above idle", "")),
             f"{1e3 * starts_s[name]:+.1f} ms",
             f"{1e3 * ends_s[name]:+.1f} ms",
         )
@@ -86,7 +87,7 @@ def _table(group: Group) -> str:
     table = Table(
         "Meters",
         ("name", "meter"),
-        ("energy", "mean power", "began", "ended"),
+        ("energy", "mean power", "above idle", "began", "ended"),
         rows,
     )
     told = "Began and ended are those of each window, after that of the first meter."

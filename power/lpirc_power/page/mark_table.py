@@ -13,14 +13,14 @@ MOST_NAMES: Final = 200
 """Names above which the rest is only counted; nobody reads more, and the page stays small."""
 
 
-def marks_section(recorded: Recorded) -> str:
+def marks_section(recorded: Recorded, title: str = "Marks") -> str:
     """Return the section of the marks; nothing without marks."""
     found = marked(recorded)
     if not found:
         return ""
     rows = [_row(number, one) for number, one in enumerate(found[:MOST_NAMES], start=1)]
     table = Table(
-        "Marks",
+        title,
         ("no.", "mark"),
         ("times", "duration", "energy", "each", "mean power"),
         rows,
@@ -31,7 +31,7 @@ def marks_section(recorded: Recorded) -> str:
     more = paragraph(f"{left} more names are not shown.") if left > 0 else ""
     lost = lost_words(recorded)
     lost = paragraph(f"Marks: {lost}.") if lost else ""
-    return section("Marks", paragraph(told, "quiet"), table.html(), more, lost)
+    return section(title, paragraph(told, "quiet"), table.html(), more, lost)
 
 
 def _row(number: int, one: Marked) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_marks import series_marks
-from lpirc_power.report.series_report import Series
+from lpirc_power.report.series_report import Series, above_idle_words
 
 MOST_DRAWN: Final = 30
 """Attempts whose power is drawn; the table has all."""
@@ -103,6 +103,7 @@ def _figures(series: Series) -> str:
     pause_s = series.record.cool_down_s
     small = [
         ("uncertainty with the meter's errors", _interval(series)),
+        ("above idle", plus_minus(above_idle_words(series))),
         ("not counted, to warm up", f"{len(series.warm_up)} attempts" if series.warm_up else ""),
         ("pause between attempts", f"{pause_s:g} s" if pause_s else ""),
     ]  # fmt: skip

@@ -11,8 +11,14 @@ from lpirc_power.energy.budget import Distribution, Term
 from lpirc_power.record.document import GroupRecord
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.checks_of_several import check_lines
+from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
+from lpirc_power.report.recording_report import (
+    Recorded,
+    figure_rows,
+    meter_words,
+    recorded_facts,
+)
 from lpirc_power.report.series_report import attempt_words
 
 
@@ -136,6 +142,7 @@ def group_facts(group: Group) -> dict[str, object]:
         "meters": {
             name: {
                 **recorded_facts(one),
+                "marks": marked_facts(one),
                 "start_offset_s": starts_s[name],
                 "end_offset_s": ends_s[name],
             }
@@ -172,6 +179,9 @@ def group_lines(group: Group) -> list[str]:
         rows.append(f"{'meter':16} {meter_words(one)}")
         if one.budget is not None:
             rows.append(f"{'uncertainty':16} {interval_words(one.budget)}")
+        if above := figure_rows(one).get("above idle"):
+            rows.append(f"{'above idle':16} {above}")
+        rows += marked_lines(one)
     rows += [
         f"{one.name:16} failed: {one.failed}"
         for one in group.record.members

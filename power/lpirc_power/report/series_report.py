@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lpirc_power.energy import Budget, budget_of_mean, spread_of
 from lpirc_power.record.document import SeriesRecord
-from lpirc_power.report.budget_words import budget_summary
+from lpirc_power.report.budget_words import attached_words, budget_summary
 from lpirc_power.report.checks_of_several import check_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
 from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
@@ -69,12 +69,24 @@ class Series:
         budgets = [one.budget for one in self.recordings if one.budget is not None]
         return budget_of_mean(budgets) if budgets else None
 
+    @functools.cached_property
+    def above_idle_budget(self) -> Budget | None:
+        """The mean energy above idle with its budget; None if an attempt has no idle power or no energy."""
+        budgets = [
+            one.above_idle_budget
+            for one in self.recordings
+            if one.above_idle_budget is not None
+        ]
+        is_whole = bool(budgets) and len(budgets) == len(self.recordings)
+        return budget_of_mean(budgets) if is_whole else None
+
 
 def series_facts(series: Series) -> dict[str, object]:
     """Return a series, ready for JSON."""
     half_wh = series.half_wh
     deviation_wh = series.deviation_wh
     relative = series.relative_half
+    above = series.above_idle_budget
     return {
         "kind": "series",
         "attempts": [recorded_facts(one) for one in series.recordings],
@@ -92,6 +104,8 @@ def series_facts(series: Series) -> dict[str, object]:
         else 100.0 * series.record.stable,
         "stopped": series.record.stopped or None,
         "budget": None if series.budget is None else series.budget.document(),
+        "above_idle_wh": None if above is None else json_ready(above.energy_wh),
+        "above_idle_budget": None if above is None else above.document(),
         "file": series.file,
     }
 
@@ -103,6 +117,16 @@ def attempt_words(recorded: Recorded) -> str:
         "" if math.isnan(recorded.power_w) else f", {figure(recorded.power_w, 'W', 5)}"
     )
     return f"{energy} in {recorded.measured.energy_s:.3f} s{power}, {recorded.file}"
+
+
+def above_idle_words(series: Series) -> str:
+    """Return the mean energy above idle in words; empty if there is none."""
+    budget = series.above_idle_budget
+    if budget is None:
+        return ""
+    powers_w = [one.idle.power_w for one in series.recordings if one.idle is not None]
+    idle_w = figure(statistics.fmean(powers_w), "W", 5)
+    return f"{figure(budget.energy_wh, 'Wh')} {attached_words(budget)}; idle {idle_w} on average"
 
 
 def series_lines(series: Series) -> list[str]:
@@ -134,6 +158,8 @@ def series_lines(series: Series) -> list[str]:
     if series.budget is not None:
         summary = budget_summary(series.budget)
         named |= {name: words for name, words in summary.items() if words}
+    if idle := above_idle_words(series):
+        named["above idle"] = idle
     if count:
         named["meter"] = meter_words(series.recordings[0])
     if series.record.stopped:

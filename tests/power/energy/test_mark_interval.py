@@ -83,11 +83,10 @@ class Case:
         is_read = dice.random(len(ends_s)) >= missed
         is_read &= read_s < LASTS_S
         is_read[0] = True
+        columns = (read_s[is_read], powers_w[is_read], joules[is_read])
         readings = [
             reading(at_s, power_w=power_w, energy_wh=joule / 3600.0)
-            for at_s, power_w, joule in zip(
-                read_s[is_read], powers_w[is_read], joules[is_read], strict=True
-            )
+            for at_s, power_w, joule in zip(*columns, strict=True)
         ]
         whole_wh = float(load.until(np.array([LASTS_S]))[0]) / 3600.0
         setup = Setup(150.0, 0.5, update_s, 0)

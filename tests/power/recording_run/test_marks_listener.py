@@ -66,6 +66,29 @@ def test_a_stretch_and_an_instant_have_the_senders_times(
     assert (first.doubt_s, listener.marks.lost, listener.marks.refused) == (0.0, 0, 0)
 
 
+def test_one_mark_may_be_entered_again_also_within_itself(
+    listener: MarksListener, caplog: pytest.LogCaptureFixture
+) -> None:
+    sender = Sender(listener.address)
+    again = mark("work", sender)
+    again.__exit__(None, None, None)
+    assert "'work' is ended but has not begun" in caplog.text
+    with again, again:
+        pass
+    again.__exit__(None, None, None)
+    with mark("", sender):
+        pass
+    sender.close()
+    listener.close()
+    *both, nameless = listener.marks.marks
+    outer, inner = sorted(both, key=lambda one: one.begin_s)
+    assert outer.end_s is not None
+    assert inner.end_s is not None
+    assert inner.end_s <= outer.end_s
+    assert nameless.name == "(no name)"
+    assert (listener.marks.lost, listener.marks.refused) == (0, 0)
+
+
 def test_stretches_nest_overlap_and_repeat(listener: MarksListener) -> None:
     sender = Sender(listener.address)
     a = mark("a", sender)

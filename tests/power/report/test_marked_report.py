@@ -21,12 +21,33 @@ def test_a_stretch_that_reaches_beyond_the_recording_is_said_to_be_counted_in_pa
     tmp_path: Path,
 ) -> None:
     marks = [
-        Mark("early", -100.0, 2.0),
-        Mark("late", 8.0, 300.0),
-        Mark("within", 2.0, 8.0),
-        Mark("before", -20.0, -10.0),
+        Mark(
+            "early",
+            -100.0,
+            2.0,
+        ),
+        Mark(
+            "late",
+            8.0,
+            300.0,
+        ),
+        Mark(
+            "within",
+            2.0,
+            8.0,
+        ),
+        Mark(
+            "before",
+            -20.0,
+            -10.0,
+        ),
     ]
-    recorded = read_recorded(Made(tmp_path, marks=marks).recording())
+    recorded = read_recorded(
+        Made(
+            tmp_path,
+            marks=marks,
+        ).recording()
+    )
     facts = {one["name"]: one for one in marked_facts(recorded)}
     cut = {name: (one["count"], one["cut"]) for name, one in facts.items()}
     assert cut == {"early": (1, 1), "late": (1, 1), "within": (1, 0), "before": (0, 0)}
@@ -42,18 +63,55 @@ def test_a_stretch_that_reaches_beyond_the_recording_is_said_to_be_counted_in_pa
 def test_each_of_two_nested_stretches_has_its_own_energy_on_average(
     tmp_path: Path,
 ) -> None:
-    marks = [Mark("work", 2.0, 8.0), Mark("work", 2.0, 8.0)]
-    (one,) = marked(read_recorded(Made(tmp_path, marks=marks).recording()))
+    marks = [
+        Mark(
+            "work",
+            2.0,
+            8.0,
+        ),
+        Mark(
+            "work",
+            2.0,
+            8.0,
+        ),
+    ]
+    (one,) = marked(
+        read_recorded(
+            Made(
+                tmp_path,
+                marks=marks,
+            ).recording()
+        )
+    )
     assert one.count == 2
     assert one.mean_wh == pytest.approx(one.energy.energy_wh)
-    assert one.energy.energy_wh == pytest.approx(0.01, rel=0.01)
+    assert one.energy.energy_wh == pytest.approx(
+        0.01,
+        rel=0.01,
+    )
 
 
 def test_a_mark_that_is_short_for_its_meter_is_told_how_often_to_run(
     tmp_path: Path,
 ) -> None:
-    marks = [Mark("short", 2.03, 2.09), Mark("long", 3.0, 9.0)]
-    recorded = read_recorded(Made(tmp_path, marks=marks).recording())
+    marks = [
+        Mark(
+            "short",
+            2.03,
+            2.09,
+        ),
+        Mark(
+            "long",
+            3.0,
+            9.0,
+        ),
+    ]
+    recorded = read_recorded(
+        Made(
+            tmp_path,
+            marks=marks,
+        ).recording()
+    )
     short, long = marked(recorded)
     assert long.times_to_repeat is None
     assert short.times_to_repeat is not None
@@ -67,8 +125,24 @@ def test_a_mark_that_is_short_for_its_meter_is_told_how_often_to_run(
 
 
 def test_start_and_stop_count_for_a_mark_that_reaches_an_end(tmp_path: Path) -> None:
-    marks = [Mark("inside", 2.0, 8.0), Mark("whole", -1.0, 20.0)]
-    recorded = read_recorded(Made(tmp_path, marks=marks).recording())
+    marks = [
+        Mark(
+            "inside",
+            2.0,
+            8.0,
+        ),
+        Mark(
+            "whole",
+            -1.0,
+            20.0,
+        ),
+    ]
+    recorded = read_recorded(
+        Made(
+            tmp_path,
+            marks=marks,
+        ).recording()
+    )
     codes = {one.name: terms_of(one) for one in marked(recorded)}
     assert "start-stop" not in codes["inside"]
     assert "start-stop" in codes["whole"]
@@ -76,7 +150,18 @@ def test_start_and_stop_count_for_a_mark_that_reaches_an_end(tmp_path: Path) -> 
 
 def test_a_gap_counts_for_the_mark_in_which_it_is(tmp_path: Path) -> None:
     """Nobody saw the meter from 4 to 7 s: its settings may have been others."""
-    marks = [Mark("before", 1.0, 3.0), Mark("during", 3.5, 9.0)]
+    marks = [
+        Mark(
+            "before",
+            1.0,
+            3.0,
+        ),
+        Mark(
+            "during",
+            3.5,
+            9.0,
+        ),
+    ]
     made = Made(
         tmp_path,
         load=lambda at_s: 2.0 if at_s < 1.0 else 6.0,

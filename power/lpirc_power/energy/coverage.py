@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +24,8 @@ STEPS: Final = 1 << 12
 TAIL_STEPS: Final = 1 << 16
 """Steps where a Student distribution of few degrees of freedom has long tails."""
 FEW_DEGREES: Final = 8.0
+MANY_DEGREES: Final = 1e4
+"""Degrees of freedom above which a Student distribution is taken as normal; the angles are too coarse for more."""
 LEAST_TAIL: Final = 2e-4
 """Probability beyond the last step of a distribution without an end; it counts as outside of every interval."""
 NORMAL_REACH: Final = 5.0
@@ -117,8 +120,11 @@ def _half_width(wide: tuple[ErrorShape, ...], level: float) -> float:
     return _quantile(probable, steps, level) * step
 
 
+@functools.lru_cache(maxsize=256)
 def student_factor(freedom: float, level: float = LEVEL) -> float:
     """Return t: an error by Student's distribution is within +-t of its standard uncertainty with `level`."""
+    if freedom > MANY_DEGREES:
+        return statistics.NormalDist().inv_cdf((1.0 + level) / 2.0)
     angles, below = _student_angles(freedom)
     angle = float(np.interp((1.0 + level) / 2.0, below, angles))
     return math.sqrt(freedom) * math.tan(angle)
@@ -169,6 +175,8 @@ def _two_point(one: ErrorShape, x: Floats) -> Floats:
 
 
 def _student(one: ErrorShape, x: Floats) -> Floats:
+    if (one.freedom or 1.0) > MANY_DEGREES:
+        return _normal(one, x)
     angles, below = _student_angles(one.freedom or 1.0)
     return np.interp(np.arctan(x / math.sqrt(one.freedom or 1.0)), angles, below)
 
@@ -186,6 +194,8 @@ def _student_angles(freedom: float) -> tuple[Floats, Floats]:
 
 
 def _student_reach(freedom: float) -> float:
+    if freedom > MANY_DEGREES:
+        return NORMAL_REACH
     angles, below = _student_angles(freedom)
     angle = float(np.interp(1.0 - LEAST_TAIL / 2.0, below, angles))
     return math.sqrt(freedom) * math.tan(angle)

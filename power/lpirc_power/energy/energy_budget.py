@@ -31,6 +31,7 @@ NAMES: Final = {
 }
 START_STOP: Final = "start-stop"
 AGE: Final = "age"
+ENDED: Final = "ended"
 GAPS: Final = "gaps"
 RESOLUTION_WH: Final = "resolution-wh"
 RESOLUTION_TIME: Final = "resolution-time"
@@ -58,6 +59,7 @@ def budget_of(energy: Energy) -> Budget:
         *_age_terms(energy),
         _gaps_term(energy),
         *_resolution_terms(energy),
+        *_ended_terms(energy),
     ]
     return Budget(energy.energy_wh, tuple(terms))
 
@@ -186,7 +188,7 @@ def _gaps_shape(unseen: Unseen) -> tuple[Distribution, tuple[float, ...]]:
     +-p and +-q, as likely as p is to q. An error that cannot be 0 is taken to be as large as it may be.
     """
     near_wh, far_wh = sorted(unseen.bounds_wh)
-    if far_wh <= 0.0:
+    if not far_wh > 0.0 or not math.isfinite(near_wh + far_wh):
         return Distribution.RECTANGULAR, (1.0,)
     if near_wh < -ROUNDED * far_wh:
         return Distribution.TWO_POINT, (1.0,)
@@ -205,7 +207,7 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
         unit="Wh",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=1.0,
-        source=f"taken as {DIGITS} digits of an integrated value (IM WT310-17EN)",
+        source=f"taken as {DIGITS} digits of an integrated value{_if_of_wt(energy)}",
         is_guaranteed=False,
     )
     yield Term(
@@ -215,10 +217,28 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
         unit="s",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=0.0,
-        source="taken as whole seconds (IM WT310-17EN); the host's clock bounds the window, so no energy depends on "
-        "TIME",
+        source=f"taken as whole seconds{_if_of_wt(energy)}; the host's clock bounds the window, so no energy depends "
+        "on TIME",
         is_guaranteed=False,
     )
+
+
+def _if_of_wt(energy: Energy) -> str:
+    """Cite the manual only of the meters that it is of."""
+    return " (IM WT310-17EN)" if "IM WT3" in (energy.source or "") else ""
+
+
+def _ended_terms(energy: Energy) -> Iterator[Term]:
+    if energy.ended:
+        yield Term(
+            code=ENDED,
+            name="the rest of the window",
+            half_width=None,
+            unit="Wh",
+            distribution=Distribution.RECTANGULAR,
+            sensitivity_wh=1.0,
+            source=f"The energy is not that of the window: {energy.ended}.",
+        )
 
 
 def half_digit(value: float) -> float:

@@ -26,6 +26,7 @@ from lpirc_power.energy.power_error_limit import (
     power_range_w,
     signal_of,
 )
+from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
 from lpirc_power.reading_columns import chosen
@@ -72,7 +73,9 @@ class Energy:
 
     For the budget: `parts` are those of `meter_limit`, in watts of the mean power; `lacks` is the code of the term that
     makes it unknown. `edges` is how long the integrator may have run beyond the window, and `profile` up to 20 powers
-    that were read, as parts of the mean power and each as likely: the power in that time may be any of them.
+    that were read, as parts of the mean power and each as likely: the power in that time may be any of them. `ended`
+    says since when the integrator did not run; the energy then has no uncertainty. `has_ranges` is False if no range is
+    set and no reading names one.
     """
 
     energy_wh: float
@@ -95,6 +98,8 @@ class Energy:
     edges: Edges = field(default_factory=lambda: Edges(0.0, math.nan, ""))
     profile: tuple[float, ...] = (1.0,)
     is_age_stated: bool = False
+    ended: str = ""
+    has_ranges: bool = True
 
     @property
     def unseen_share(self) -> float:
@@ -191,7 +196,18 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         lacks="" if found else _lacks(limits, load, len(shown)),
         edges=edges,
         profile=_profile(shown, load.power_w),
+        ended=ended_early(inside, measured),
+        has_ranges=_has_ranges(inside, measured),
         is_age_stated=limits is not None and limits.age_s is not None,
+    )
+
+
+def _has_ranges(inside: Sequence[Reading], measured: Measurement) -> bool:
+    if measured.setup.range_w is not None:
+        return True
+    return any(
+        math.isfinite(one.voltage_range_v) or math.isfinite(one.current_range_a)
+        for one in inside
     )
 
 

@@ -42,6 +42,14 @@ def spread_of(energies_wh: Sequence[float]) -> Term | None:
     )
 
 
+def half_of_mean(energies_wh: Sequence[float]) -> float | None:
+    """Return half of the interval of a mean by Student's t, 95.45 %; None for fewer than two energies."""
+    spread = spread_of(energies_wh)
+    if spread is None:
+        return None
+    return Budget(statistics.fmean(energies_wh), (spread,)).coverage_wh
+
+
 def budget_of_mean(budgets: Sequence[Budget]) -> Budget:
     """Return the budget of the mean energy of one or more attempts, with their spread.
 

@@ -48,15 +48,29 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
 
 def energy_wh(inside: Sequence[Reading], some: Sequence[Reading]) -> float:
     """Return the energy in Wh of `some` of the readings: power x time since the previous reading."""
-    wanted = {id(one) for one in some if math.isfinite(one.power_w)}
+    # Not by identity: readings in columns are made anew each time they are looked at.
+    wanted = {one.monotonic_s for one in some if math.isfinite(one.power_w)}
     steps = (
         (after, after.monotonic_s - before.monotonic_s)
         for before, after in pairwise(inside)
     )
     return (
-        math.fsum(one.power_w * pause_s for one, pause_s in steps if id(one) in wanted)
+        math.fsum(
+            one.power_w * pause_s for one, pause_s in steps if one.monotonic_s in wanted
+        )
         / 3600.0
     )
+
+
+def ended_early(inside: Sequence[Reading], measured: Measurement) -> str:
+    """Say since when the integrator did not run, as the end of a sentence; empty if it ran to its end."""
+    for one in inside:
+        if not _runs(one, measured):
+            at_s = one.monotonic_s - measured.start_s
+            if one.state is IntegratorState.ERROR:
+                return f"the counter began anew, or the meter's power failed, by {at_s:.1f} s of the window"
+            return f"the integrator did not run at {at_s:.1f} s of the window ({_stop(one)})"
+    return ""
 
 
 def _runs(reading: Reading, measured: Measurement) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Final, Literal
 
 from lpirc_power.clocks import Clocks
+from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.presence import is_there
 from lpirc_power.record.document import Part, SeriesRecord
@@ -27,8 +29,13 @@ from lpirc_power.report.series_report import Series
 
 LEAST_STABLE: Final = 5
 """Attempts before a series may end as stable: with fewer, the interval is narrow by chance too often."""
-MOST_STABLE: Final = 20
-"""Attempts after which a series that is not stable gives up, unless another number is given."""
+IN_A_ROW: Final = 3
+"""Attempts after each of which it must be stable: a series that ends at its luckiest moment holds less than it says."""
+MOST_STABLE: Final = 60
+"""Attempts after which a series that is not stable gives up, unless another number is given.
+
+With fewer, the series that get there at all are often the lucky ones.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,22 @@ class SeriesOrder:
 
 Told = Callable[[str, int, Recorded], object]
 """What is told of an attempt: its kind, its number, and the recording."""
+
+
+def is_stable(energies_wh: Sequence[float], stable: float) -> bool:
+    """Return True if the interval of the mean was within `stable` of it after each of the last IN_A_ROW attempts."""
+    count = len(energies_wh)
+    if count < LEAST_STABLE:
+        return False
+    counts = range(count - IN_A_ROW + 1, count + 1)
+    return all(_is_narrow(energies_wh[:one], stable) for one in counts)
+
+
+def _is_narrow(energies_wh: Sequence[float], stable: float) -> bool:
+    if len(energies_wh) < LEAST_STABLE:
+        return False
+    half_wh = half_of_mean(energies_wh)
+    return half_wh is not None and half_wh <= stable * abs(fmean(energies_wh))
 
 
 class SeriesRun:
@@ -178,20 +201,20 @@ class SeriesRun:
         return True
 
     def _is_stable(self) -> bool:
-        wanted = self._wanted.stable
-        relative = self._series().relative_half
-        is_enough = len(self._counted) >= LEAST_STABLE
-        return is_enough and None not in (wanted, relative) and relative <= wanted  # type: ignore[operator]
+        stable = self._wanted.stable
+        energies_wh = [one.energy_wh for one in self._counted]
+        return stable is not None and is_stable(energies_wh, stable)
 
     def _gave_up(self) -> str:
         if self._is_stable():
             return ""
+        self.exit_code = 1
         relative = self._series().relative_half
         now = "unknown" if relative is None else f"+-{100 * relative:.3g} %"
+        wanted = 100 * (self._wanted.stable or 0.0)
         return (
-            f"After {len(self._counted)} attempts the interval of the mean is {now}, not yet +-"
-            f"{100 * (self._wanted.stable or 0.0):g} %: look for what changes from attempt to attempt, or allow more "
-            "with --repeat."
+            f"After {len(self._counted)} attempts the interval of the mean is {now}, not yet {IN_A_ROW} times in a "
+            f"row within +-{wanted:g} %: look for what changes from attempt to attempt, or allow more with --repeat."
         )
 
     def _series(self) -> Series:

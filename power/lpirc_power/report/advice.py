@@ -21,6 +21,8 @@ def times_to_repeat(recorded: Recorded) -> int | None:
     share = recorded.energy.start_stop_share
     if record is None or not record.command or recorded.no_energy or share <= WORTH:
         return None
+    if recorded.energy.ended:
+        return None
     times = math.floor(share / WORTH) + 1 if math.isfinite(share) else MOST_TIMES
     return min(times, MOST_TIMES)
 

@@ -256,6 +256,8 @@ def _energy(recorded: Recorded) -> str:
     energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
     if recorded.failed:
         energy += f", needs review: {', '.join(recorded.failed)}"
+    if recorded.energy.ended:
+        energy += f"; {recorded.energy.ended}"
     return f"{energy}; {recorded.broken}" if recorded.broken else energy
 
 

@@ -7,7 +7,8 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from lpirc_power.energy import Budget, budget_of_mean, spread_of
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.record.document import SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
 from lpirc_power.report.checks_of_several import check_lines
@@ -48,8 +49,7 @@ class Series:
 
         It holds the mean that endless attempts by the same meter in the same setup would have.
         """
-        spread = spread_of(self.energies_wh)
-        return None if spread is None else Budget(self.mean_wh, (spread,)).coverage_wh
+        return half_of_mean(self.energies_wh)
 
     @property
     def relative_half(self) -> float | None:
@@ -154,6 +154,10 @@ def series_lines(series: Series) -> list[str]:
         )
         named["interval"] = (
             f"+-{figure(series.half_wh, 'Wh', 3)}{of_mean}, Student's t, 95.45 %, without the meter's error"
+        )
+    if count == 1:
+        named["deviation"] = (
+            "unknown: one attempt shows no spread, so the uncertainty is the meter's alone"
         )
     if series.budget is not None:
         summary = budget_summary(series.budget)

@@ -33,8 +33,17 @@ class Hand:
 
     def clocks(self) -> Clocks:
         """Return it as the clocks of a meter."""
-        began = datetime(2026, 1, 1, tzinfo=UTC)
-        return Clocks(lambda: self.now_s, lambda: began, lambda _: None)
+        began = datetime(
+            2026,
+            1,
+            1,
+            tzinfo=UTC,
+        )
+        return Clocks(
+            lambda: self.now_s,
+            lambda: began,
+            lambda _: None,
+        )
 
 
 @dataclass(frozen=True)
@@ -44,13 +53,29 @@ class Course:
     moments_s: tuple[float, ...]
     powers_w: tuple[float, ...]
 
-    def energy_wh(self, until_s: float) -> float:
+    def energy_wh(
+        self,
+        until_s: float,
+    ) -> float:
         """Return the energy up to a moment."""
         ends_s = (*self.moments_s[1:], np.inf)
-        parts = zip(self.moments_s, ends_s, self.powers_w, strict=True)
+        parts = zip(
+            self.moments_s,
+            ends_s,
+            self.powers_w,
+            strict=True,
+        )
         return (
             sum(
-                watts * max(min(until_s, end_s) - begin_s, 0.0)
+                watts
+                * max(
+                    min(
+                        until_s,
+                        end_s,
+                    )
+                    - begin_s,
+                    0.0,
+                )
                 for begin_s, end_s, watts in parts
             )
             / 3600.0
@@ -62,17 +87,41 @@ class Counter:
 
     identity = unofficial("counter", "1", "1")
 
-    def __init__(self, hand: Hand, rng: Rng, *, own_clock: bool) -> None:
+    def __init__(
+        self,
+        hand: Hand,
+        rng: Rng,
+        *,
+        own_clock: bool,
+    ) -> None:
         self.course = Course((0.0,), (IDLE_W,))
         self._hand = hand
         self._rng = rng
-        self._phase_s = float(rng.uniform(0.0, AGE_S))
-        self._gain = 1.0 + float(rng.uniform(-SHARE, SHARE))
+        self._phase_s = float(
+            rng.uniform(
+                0.0,
+                AGE_S,
+            )
+        )
+        self._gain = 1.0 + float(
+            rng.uniform(
+                -SHARE,
+                SHARE,
+            )
+        )
         self._own_clock = own_clock
 
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         """Return the latched values."""
-        self._hand.now_s += float(self._rng.uniform(0.0005, 0.004))
+        self._hand.now_s += float(
+            self._rng.uniform(
+                0.0005,
+                0.004,
+            )
+        )
         at_s = now_s - (now_s - self._phase_s) % AGE_S
         before_wh = self.course.energy_wh(at_s - AGE_S)
         energy_wh = self.course.energy_wh(at_s)
@@ -93,7 +142,12 @@ class Counted:
     true_wh: float
 
 
-def course_of(load: str, start_s: float, end_s: float, rng: Rng) -> Course:
+def course_of(
+    load: str,
+    start_s: float,
+    end_s: float,
+    rng: Rng,
+) -> Course:
     """Return the powers of a load around a window."""
     if load == "steady":
         return Course((0.0,), (LOAD_W,))
@@ -103,26 +157,71 @@ def course_of(load: str, start_s: float, end_s: float, rng: Rng) -> Course:
         return Course((0.0, end_s), (LOAD_W, IDLE_W))
     if load == "edges":
         return Course((0.0, start_s, end_s), (IDLE_W, LOAD_W, IDLE_W))
-    moments_s = np.sort(rng.uniform(start_s - 1.0, end_s + 1.0, 40))
+    moments_s = np.sort(
+        rng.uniform(
+            start_s - 1.0,
+            end_s + 1.0,
+            40,
+        )
+    )
     powers_w = np.where(np.arange(41) % 2, LOAD_W, IDLE_W)
     return Course((0.0, *moments_s.tolist()), tuple(powers_w.tolist()))
 
 
-def recording(load: str, rng: Rng, limits: Limits = LIMITS) -> Counted:
+def recording(
+    load: str,
+    rng: Rng,
+    limits: Limits = LIMITS,
+) -> Counted:
     """Draw a recording of 2 to 30 s; some counters know their own time, others take that of the look."""
-    hand = Hand(1000.0 + float(rng.uniform(0.0, 1.0)))
+    hand = Hand(
+        1000.0
+        + float(
+            rng.uniform(
+                0.0,
+                1.0,
+            )
+        )
+    )
     counter = Counter(hand, rng, own_clock=bool(rng.random() < 0.5))
     meter = HomeMeter(counter, hand.clocks())
-    interval_s = float(rng.choice([0.1, 0.25, 0.5]))
-    setup = Setup(None, None, interval_s, 0)
+    interval_s = float(
+        rng.choice(
+            [0.1, 0.25, 0.5],
+        )
+    )
+    setup = Setup(
+        None,
+        None,
+        interval_s,
+        0,
+    )
     meter.configure(setup)
-    length_s = float(rng.uniform(2.0, 30.0))
+    length_s = float(
+        rng.uniform(
+            2.0,
+            30.0,
+        )
+    )
     start_s = hand.now_s + 0.005
     end_s = start_s + length_s
-    counter.course = course_of(load, start_s, end_s, rng)
+    counter.course = course_of(
+        load,
+        start_s,
+        end_s,
+        rng,
+    )
     meter.start()
     hand.now_s = start_s
-    readings = tuple(_read(meter, hand, end_s, interval_s, rng))
+    readings = tuple(
+        _read(
+            meter,
+            hand,
+            end_s,
+            interval_s,
+            rng,
+        )
+    )
     hand.now_s = end_s
     meter.stop()
     final = meter.read_final()
@@ -138,7 +237,12 @@ def recording(load: str, rng: Rng, limits: Limits = LIMITS) -> Counted:
         start_stop_s=0.01,
     )
     true_wh = counter.course.energy_wh(end_s) - counter.course.energy_wh(start_s)
-    return Counted(load, measured, readings, true_wh)
+    return Counted(
+        load,
+        measured,
+        readings,
+        true_wh,
+    )
 
 
 def _read(

@@ -17,6 +17,7 @@ from lpirc_power.energy.coverage import (
     Distribution,
     ErrorShape,
     half_width_of,
+    student_factor,
 )
 
 BUDGETS = int(
@@ -30,6 +31,14 @@ WITHIN = 0.01
 
 Rng = np.random.Generator
 Floats = NDArray[np.float64]
+
+
+def test_many_degrees_of_freedom_are_a_normal_distribution() -> None:
+    for freedom in (2e3, 1e4, 1e6, 1e9, 1e15):
+        assert student_factor(freedom) == pytest.approx(2.0, rel=2e-3)
+        shape = ErrorShape(Distribution.STUDENT, 1.0, freedom)
+        other = ErrorShape(Distribution.RECTANGULAR, 0.1)
+        assert half_width_of([shape, other]) == pytest.approx(2.0, rel=6e-3)
 
 
 def drawn(one: ErrorShape, rng: Rng, draws: int = DRAWS) -> Floats:

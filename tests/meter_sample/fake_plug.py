@@ -18,6 +18,7 @@ class Answers(socketserver.StreamRequestHandler):
         self.wfile.write(json.dumps(answer).encode() + b"\n")
 
 
+socketserver.ThreadingTCPServer.allow_reuse_address = True  # started again at once
 with socketserver.ThreadingTCPServer(
     ("127.0.0.1", int(sys.argv[1])), Answers
 ) as server:

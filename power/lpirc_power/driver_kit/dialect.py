@@ -93,7 +93,7 @@ def dialects(bench: Bench, setup: Setup) -> Iterator[Finding]:
     if bench.subject.is_scheme:
         yield not_tried(
             "dialect",
-            "The kit sees no link of a Scheme, so it cannot change what the device answers.",
+            "The kit does not know the words on the link of a Scheme; `rubbish` sends some without a meaning.",
         )
         return
     speech = Spoken(_NoLink(), plain)

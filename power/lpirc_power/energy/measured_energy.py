@@ -238,6 +238,8 @@ def _edges(measured: Measurement) -> Edges:
     source = "assumed, since it was not measured"
     if measured.start_stop_s is not None:
         source = "measured: the time of both commands, and one update"
+    if measured.start_stop_s == 0.0:
+        source = "the readings begin and end somewhere within an update"
     if measured.late_s:
         source += f", and a stop that was {measured.late_s:.3g} s late"
     return Edges(most_s, window_s, source, is_known=measured.late_s > 0)

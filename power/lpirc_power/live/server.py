@@ -7,6 +7,7 @@ has that name, and the request is refused.
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ PLAIN: Final = "text/plain; charset=utf-8"
 TIMEOUT_S: Final = 10.0
 """Longest time that a client may take for its request."""
 MOST_CLIENTS: Final = 8
+DROP_S: Final = 0.5
+"""Longest wait for the slot of a client that is hung up on."""
 FRESH_S: Final = 0.2
 """Age up to which an answer is used again, so that many clients cost no more than a few."""
 
@@ -66,6 +69,8 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, port: int, answers: Answers) -> None:
         self.answers = answers
+        self._guard = threading.Lock()
+        self._silent: dict[socket.socket, None] = {}
         self._slots = threading.BoundedSemaphore(MOST_CLIENTS)
         super().__init__((HOST, port), _Handler)
         self.names = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
@@ -73,18 +78,36 @@ class _Server(ThreadingHTTPServer):
             self.names |= {HOST, "localhost"}
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, or close the connection if there are too many."""
-        if self._slots.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        """Answer in a thread of its own, in the place of a silent client if there are too many."""
+        if not self._slots.acquire(blocking=False):
+            self._drop_a_silent_one()
+            if not self._slots.acquire(timeout=DROP_S):
+                self.shutdown_request(request)
+                return
+        with self._guard:
+            self._silent[request] = None
+        super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer one request."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.heard(request)
             self._slots.release()
+
+    def heard(self, request: socket.socket) -> None:
+        """Take note that a client has sent its request, or is gone."""
+        with self._guard:
+            self._silent.pop(request, None)
+
+    def _drop_a_silent_one(self) -> None:
+        """Hang up on the client that has been without a request for the longest time."""
+        with self._guard:
+            oldest = next(iter(self._silent), None)
+        if oldest is not None:
+            with contextlib.suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a client that went away; a page must not disturb the recording."""
@@ -110,6 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: the terminal is that of the recording."""
 
     def _answer(self) -> None:
+        self.server.heard(self.connection)
         if self.headers.get_all("Host", []) not in [
             [name] for name in self.server.names
         ]:

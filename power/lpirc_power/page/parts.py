@@ -74,7 +74,7 @@ def section(title: str, *content: str) -> str:
 def paragraph(text: str, kind: str = "") -> str:
     """Return a paragraph; nothing for an empty text."""
     styled = f' class="{kind}"' if kind else ""
-    return f"<p{styled}>{escape(text)}</p>" if text else ""
+    return f"<p{styled}>{escape(plus_minus(text))}</p>" if text else ""
 
 
 def facts(rows: Iterable[tuple[str, str]], kind: str = "") -> str:
@@ -118,7 +118,7 @@ def _check(one: Check) -> str:
     word = "holds" if one.ok else one.severity
     return (
         f'<li class="{kind}"><strong>{word}</strong> <code>{escape(one.code)}</code><br>'
-        f"{escape(one.sentence)}</li>"
+        f"{escape(plus_minus(one.sentence))}</li>"
     )
 
 

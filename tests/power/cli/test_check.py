@@ -28,6 +28,20 @@ def test_a_table_of_another_program_is_checked_and_says_what_is_unknown(
     assert "official-meter:" not in ended.stdout
 
 
+def test_a_short_table_speaks_of_no_command_to_an_integrator(
+    meter: Run, tmp_path: Path
+) -> None:
+    rows = "".join(STEADY.splitlines(keepends=True)[:4])
+    (tmp_path / "old.csv").write_text(HEAD + rows)
+    stated = ["--model", "WT310E", "--voltage-range", "150", "--current-range", "0.5"]
+    ended = meter("check", "old.csv", *stated, "--budget", "csv")
+    assert "time of both commands" not in ended.stdout
+    assert "the readings begin and end somewhere within an update" in ended.stdout
+    shown = meter("check", "old.csv").stdout
+    assert "less than 10 updates of 1 s, too few: the first and the last" in shown
+    assert "starting and stopping" not in shown
+
+
 def test_a_model_and_its_ranges_give_the_limits_of_error(
     meter: Run, tmp_path: Path
 ) -> None:

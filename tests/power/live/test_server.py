@@ -142,6 +142,20 @@ def test_clients_that_say_nothing_do_not_keep_others_out_for_ever(
         assert threads <= MOST_CLIENTS + 8
 
 
+def test_silent_clients_take_no_place_from_one_that_asks(state: LiveState) -> None:
+    with live_server(state, 0) as address:
+        port = int(address.rsplit(":", 1)[1].rstrip("/"))
+        silent = [
+            socket.create_connection(("127.0.0.1", port))
+            for _ in range(3 * MOST_CLIENTS)
+        ]
+        for one in silent[::2]:
+            one.sendall(b"GET / HT")  # never ends
+        assert [asked(port)[0] for _ in range(3)] == [200, 200, 200]
+        for one in silent:
+            one.close()
+
+
 def asked_in_the_end(port: int) -> int:
     """The status once a client gets through; a full server closes the connection."""
     while True:

@@ -48,15 +48,42 @@ def test_the_sign_and_where_it_shows_are_a_note(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("t;P\n0,0;9.000\n1,0;9.000\n", "line 2: P is '9.000', which is 9.000 or 9000"),
-        ("t;P\n0;36,123\n1;36,124\n", "line 2: P is '36,123', which is 36123 or 36.1"),
-        ("t;P\n0;36.123\n1;36.124\n", "line 2: P is '36.123', which is 36.123 or 361"),
-        ('t,P\n0,"36,123"\n', "line 2: P is '36,123', which is 36123 or 36.123"),
-        ("t;P\n0;999,5\n1;1.000\n", "line 3: P is '1.000', which is 1.000 or 1000"),
-        ("t;P\n0;1,5 W\n1;1.000 W\n", "line 3: P is '1.000 W', which is 1.000 or 1000"),
-        ("t;P\n0;1,5\n1;2.5\n", "line 3 has '2.5', and line 2 has '1,5'"),
-        ("t;P\n0.5;1,5\n1;2,5\n", "line 2 has '0.5', and line 2 has '1,5'"),
-        ("t;P\n0;1,5\n1;2.5E+00\n", "line 3 has '2.5E+00', and line 2 has '1,5'"),
+        (
+            "t;P\n0,0;9.000\n1,0;9.000\n",
+            "line 2: P is '9.000', which is 9.000 or 9000",
+        ),
+        (
+            "t;P\n0;36,123\n1;36,124\n",
+            "line 2: P is '36,123', which is 36123 or 36.1",
+        ),
+        (
+            "t;P\n0;36.123\n1;36.124\n",
+            "line 2: P is '36.123', which is 36.123 or 361",
+        ),
+        (
+            't,P\n0,"36,123"\n',
+            "line 2: P is '36,123', which is 36123 or 36.123",
+        ),
+        (
+            "t;P\n0;999,5\n1;1.000\n",
+            "line 3: P is '1.000', which is 1.000 or 1000",
+        ),
+        (
+            "t;P\n0;1,5 W\n1;1.000 W\n",
+            "line 3: P is '1.000 W', which is 1.000 or 1000",
+        ),
+        (
+            "t;P\n0;1,5\n1;2.5\n",
+            "line 3 has '2.5', and line 2 has '1,5'",
+        ),
+        (
+            "t;P\n0.5;1,5\n1;2,5\n",
+            "line 2 has '0.5', and line 2 has '1,5'",
+        ),
+        (
+            "t;P\n0;1,5\n1;2.5E+00\n",
+            "line 3 has '2.5E+00', and line 2 has '1,5'",
+        ),
     ],
 )
 def test_what_may_be_read_in_two_ways_is_refused_with_its_line_and_the_option(
@@ -71,10 +98,26 @@ def test_what_may_be_read_in_two_ways_is_refused_with_its_line_and_the_option(
 @pytest.mark.parametrize(
     ("text", "decimal", "found"),
     [
-        ("t;P\n0;36,123\n1;36,124\n", ",", [36.123, 36.124]),
-        ("t;P\n0;36,123\n1;36,124\n", ".", [36123.0, 36124.0]),
-        ("t;P\n0;36.123\n1;36.124\n", ".", [36.123, 36.124]),
-        ("t;P\n0,0;9.000\n1,0;9.000\n", ",", [9000.0, 9000.0]),
+        (
+            "t;P\n0;36,123\n1;36,124\n",
+            ",",
+            [36.123, 36.124],
+        ),
+        (
+            "t;P\n0;36,123\n1;36,124\n",
+            ".",
+            [36123.0, 36124.0],
+        ),
+        (
+            "t;P\n0;36.123\n1;36.124\n",
+            ".",
+            [36.123, 36.124],
+        ),
+        (
+            "t;P\n0,0;9.000\n1,0;9.000\n",
+            ",",
+            [9000.0, 9000.0],
+        ),
     ],
 )
 def test_the_option_says_which(
@@ -86,13 +129,34 @@ def test_the_option_says_which(
 @pytest.mark.parametrize(
     ("text", "decimal"),
     [
-        ("t;P\n0;36.5\n", ","),
-        ("t;P\n0;0.500\n", ","),
-        ("t;P\n0;36,5\n", "."),
-        ("t;P\n0;1.23.456\n", "."),
-        ("t;P\n0;1.234.5\n", "."),
-        ("t;P\n0;1,2345.6\n", "."),
-        ("t;P\n0;1.234.567.5\n", ","),
+        (
+            "t;P\n0;36.5\n",
+            ",",
+        ),
+        (
+            "t;P\n0;0.500\n",
+            ",",
+        ),
+        (
+            "t;P\n0;36,5\n",
+            ".",
+        ),
+        (
+            "t;P\n0;1.23.456\n",
+            ".",
+        ),
+        (
+            "t;P\n0;1.234.5\n",
+            ".",
+        ),
+        (
+            "t;P\n0;1,2345.6\n",
+            ".",
+        ),
+        (
+            "t;P\n0;1.234.567.5\n",
+            ",",
+        ),
     ],
 )
 def test_a_cell_that_does_not_fit_the_sign_is_refused_with_its_line(

@@ -43,32 +43,136 @@ def refused(path: Path, text: str, columns: str = "") -> MeterError:
 @pytest.mark.parametrize(
     ("head", "quantity", "size"),
     [
-        ("P", "power", 1.0),
-        ("Watts", "power", 1.0),
-        ("Power (W)", "power", 1.0),
-        ("power.draw [W]", "power", 1.0),
-        ("power_mw", "power", 1e-3),
-        ("Power(\N{MICRO SIGN}W)", "power", 1e-6),
-        ("Active Power [kW]", "power", 1e3),
-        ("Volts", "voltage", 1.0),
-        ("Urms (V)", "voltage", 1.0),
-        ("Amps", "current", 1.0),
-        ("current(uA)", "current", 1e-6),
-        ("A", "current", 1.0),
-        ("S", "apparent", 1.0),
-        ("s", "time", 1.0),
-        ("Lambda", "factor", 1.0),
-        ("PF", "factor", 1.0),
-        ("Wh", "energy", 1.0),
-        ("J", "energy", 1 / 3600),
-        ("energy_kwh", "energy", 1e3),
-        ("energy", "energy", None),
-        ("T", "time", None),
-        ("timestamp(ms)", "time", 1e-3),
-        ("elapsed_s", "time", 1.0),
-        ("Seconds", "time", 1.0),
-        ("Date/Time", "time", None),
-        ("Mark", "mark", 1.0),
+        (
+            "P",
+            "power",
+            1.0,
+        ),
+        (
+            "Watts",
+            "power",
+            1.0,
+        ),
+        (
+            "Power (W)",
+            "power",
+            1.0,
+        ),
+        (
+            "power.draw [W]",
+            "power",
+            1.0,
+        ),
+        (
+            "power_mw",
+            "power",
+            1e-3,
+        ),
+        (
+            "Power(\N{MICRO SIGN}W)",
+            "power",
+            1e-6,
+        ),
+        (
+            "Active Power [kW]",
+            "power",
+            1e3,
+        ),
+        (
+            "Volts",
+            "voltage",
+            1.0,
+        ),
+        (
+            "Urms (V)",
+            "voltage",
+            1.0,
+        ),
+        (
+            "Amps",
+            "current",
+            1.0,
+        ),
+        (
+            "current(uA)",
+            "current",
+            1e-6,
+        ),
+        (
+            "A",
+            "current",
+            1.0,
+        ),
+        (
+            "S",
+            "apparent",
+            1.0,
+        ),
+        (
+            "s",
+            "time",
+            1.0,
+        ),
+        (
+            "Lambda",
+            "factor",
+            1.0,
+        ),
+        (
+            "PF",
+            "factor",
+            1.0,
+        ),
+        (
+            "Wh",
+            "energy",
+            1.0,
+        ),
+        (
+            "J",
+            "energy",
+            1 / 3600,
+        ),
+        (
+            "energy_kwh",
+            "energy",
+            1e3,
+        ),
+        (
+            "energy",
+            "energy",
+            None,
+        ),
+        (
+            "T",
+            "time",
+            None,
+        ),
+        (
+            "timestamp(ms)",
+            "time",
+            1e-3,
+        ),
+        (
+            "elapsed_s",
+            "time",
+            1.0,
+        ),
+        (
+            "Seconds",
+            "time",
+            1.0,
+        ),
+        (
+            "Date/Time",
+            "time",
+            None,
+        ),
+        (
+            "Mark",
+            "mark",
+            1.0,
+        ),
     ],
 )
 def test_a_head_tells_quantity_and_unit(
@@ -158,13 +262,34 @@ def test_a_clock_without_a_date_passes_midnight(path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("1690000000", "1690000001"),
-        ("1690000000000", "1690000001000"),
-        ("1690000000000000", "1690000001000000"),
-        ("1690000000000000000", "1690000001000000000"),
-        ("2023-07-22T04:26:40Z", "2023-07-22T06:26:41+02:00"),
-        ("2023-07-22 04:26:40,000", "2023-07-22 04:26:41,000"),
-        ("22.07.2023 04:26:40", "22.07.2023 04:26:41"),
+        (
+            "1690000000",
+            "1690000001",
+        ),
+        (
+            "1690000000000",
+            "1690000001000",
+        ),
+        (
+            "1690000000000000",
+            "1690000001000000",
+        ),
+        (
+            "1690000000000000000",
+            "1690000001000000000",
+        ),
+        (
+            "2023-07-22T04:26:40Z",
+            "2023-07-22T06:26:41+02:00",
+        ),
+        (
+            "2023-07-22 04:26:40,000",
+            "2023-07-22 04:26:41,000",
+        ),
+        (
+            "22.07.2023 04:26:40",
+            "22.07.2023 04:26:41",
+        ),
     ],
 )
 def test_every_form_of_a_time_is_the_same_second(
@@ -227,28 +352,96 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("", "recording-empty", "holds no reading"),
-        ("\n \n", "recording-empty", "holds no reading"),
-        ("t,P\n", "recording-empty", "but no reading"),
-        ("t,P\n0,1\n1,hello\n", "recording-value", "line 3: P is 'hello'"),
-        ("t,P\n0,1\n1\n", "recording-value", "line 3, has 1 cells"),
-        ("t,P\n0,1\nlater,1\n", "recording-value", "line 3: t is 'later'"),
-        ("t,P\nsoon,1\n", "recording-value", "line 2: t is 'soon'"),
-        ("t,P\n01/02/2026 10:00:00,1\n", "recording-value", "its day or its month"),
-        ("t,P\n0,1e400\n", "recording-value", "line 2: P is '1e400'"),
+        (
+            "",
+            "recording-empty",
+            "holds no reading",
+        ),
+        (
+            "\n \n",
+            "recording-empty",
+            "holds no reading",
+        ),
+        (
+            "t,P\n",
+            "recording-empty",
+            "but no reading",
+        ),
+        (
+            "t,P\n0,1\n1,hello\n",
+            "recording-value",
+            "line 3: P is 'hello'",
+        ),
+        (
+            "t,P\n0,1\n1\n",
+            "recording-value",
+            "line 3, has 1 cells",
+        ),
+        (
+            "t,P\n0,1\nlater,1\n",
+            "recording-value",
+            "line 3: t is 'later'",
+        ),
+        (
+            "t,P\nsoon,1\n",
+            "recording-value",
+            "line 2: t is 'soon'",
+        ),
+        (
+            "t,P\n01/02/2026 10:00:00,1\n",
+            "recording-value",
+            "its day or its month",
+        ),
+        (
+            "t,P\n0,1e400\n",
+            "recording-value",
+            "line 2: P is '1e400'",
+        ),
         (
             "t,P\n0,1\n5,1\n4,1\n",
             "recording-order",
             "line 4: the time goes back from '5' to '4'",
         ),
-        ("t,P\n0,1\nt,P\n0,1\n", "recording-order", "line 3, repeats the heading"),
-        ("t,x\n0,1\n", "recording-columns", "it has 't', 'x'"),
-        ("P,V\n0,1\n", "recording-columns", "known as the time"),
-        ("t,P,power\n0,1,2\n", "recording-columns", "'P', 'power'"),
-        ("t,P1,P2\n0,1,2\n", "recording-columns", "'P1', 'P2'"),
-        ("t,P-1 (W),P-SUM (W)\n0,1,2\n", "recording-columns", "'P-1 (W)', 'P-SUM (W)'"),
-        ("0,1.5\n1,1.5\n", "recording-format", "names no columns"),
-        ("just a letter\n", "recording-format", "names no columns"),
+        (
+            "t,P\n0,1\nt,P\n0,1\n",
+            "recording-order",
+            "line 3, repeats the heading",
+        ),
+        (
+            "t,x\n0,1\n",
+            "recording-columns",
+            "it has 't', 'x'",
+        ),
+        (
+            "P,V\n0,1\n",
+            "recording-columns",
+            "known as the time",
+        ),
+        (
+            "t,P,power\n0,1,2\n",
+            "recording-columns",
+            "'P', 'power'",
+        ),
+        (
+            "t,P1,P2\n0,1,2\n",
+            "recording-columns",
+            "'P1', 'P2'",
+        ),
+        (
+            "t,P-1 (W),P-SUM (W)\n0,1,2\n",
+            "recording-columns",
+            "'P-1 (W)', 'P-SUM (W)'",
+        ),
+        (
+            "0,1.5\n1,1.5\n",
+            "recording-format",
+            "names no columns",
+        ),
+        (
+            "just a letter\n",
+            "recording-format",
+            "names no columns",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence_with_line_and_value(
@@ -263,12 +456,30 @@ def test_what_cannot_be_read_is_one_sentence_with_line_and_value(
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("power", "'power'"),
-        ("load=P", "'load=P'"),
-        ("power=Q", "'Q'"),
-        ("power=9", "'9'"),
-        ("power:furlong=P", "'furlong'"),
-        ("power=P,energy=P", "unit of the column 'P'"),
+        (
+            "power",
+            "'power'",
+        ),
+        (
+            "load=P",
+            "'load=P'",
+        ),
+        (
+            "power=Q",
+            "'Q'",
+        ),
+        (
+            "power=9",
+            "'9'",
+        ),
+        (
+            "power:furlong=P",
+            "'furlong'",
+        ),
+        (
+            "power=P,energy=P",
+            "unit of the column 'P'",
+        ),
     ],
 )
 def test_columns_that_cannot_be_are_named(path: Path, columns: str, words: str) -> None:

@@ -76,10 +76,22 @@ def test_the_unit_in_the_head_of_a_column_that_is_named_counts(path: Path) -> No
 @pytest.mark.parametrize(
     ("before", "words"),
     [
-        ("# unit: mW", "line 1 names the unit 'mW', and the column 'P' has none"),
-        ("Power in kW", "line 1 names the unit 'kW', and the column 'P' has none"),
-        ("All powers [milliwatt]", "the unit 'milliwatt', and the column 'P'"),
-        ("times are ms", "line 1 names the unit 'ms', and the column 't' has none"),
+        (
+            "# unit: mW",
+            "line 1 names the unit 'mW', and the column 'P' has none",
+        ),
+        (
+            "Power in kW",
+            "line 1 names the unit 'kW', and the column 'P' has none",
+        ),
+        (
+            "All powers [milliwatt]",
+            "the unit 'milliwatt', and the column 'P'",
+        ),
+        (
+            "times are ms",
+            "line 1 names the unit 'ms', and the column 't' has none",
+        ),
     ],
 )
 def test_another_unit_before_the_heading_is_asked_for(
@@ -114,12 +126,30 @@ def test_the_voltage_follows_from_apparent_power_and_current(path: Path) -> None
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("11:59:59 AM", "12:00:00 PM"),
-        ("11:59:59.5 p.m.", "12:00:00.5 a.m."),
-        ("12:59:59 am", "1:00:00 am"),
-        ("2026-03-01 11:59:59 PM", "2026-03-02 12:00:00 AM"),
-        ("01.03.2026 12:59:59 PM", "01.03.2026 1:00:00 PM"),
-        ("01.03.26 12:59:59", "01.03.26 13:00:00"),
+        (
+            "11:59:59 AM",
+            "12:00:00 PM",
+        ),
+        (
+            "11:59:59.5 p.m.",
+            "12:00:00.5 a.m.",
+        ),
+        (
+            "12:59:59 am",
+            "1:00:00 am",
+        ),
+        (
+            "2026-03-01 11:59:59 PM",
+            "2026-03-02 12:00:00 AM",
+        ),
+        (
+            "01.03.2026 12:59:59 PM",
+            "01.03.2026 1:00:00 PM",
+        ),
+        (
+            "01.03.26 12:59:59",
+            "01.03.26 13:00:00",
+        ),
     ],
 )
 def test_times_of_am_and_pm_are_read(path: Path, first: str, second: str) -> None:
@@ -146,11 +176,26 @@ def test_a_german_table_in_windows_1252_is_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b"PK\x03\x04rest", "Excel or OpenDocument workbook"),
-        (b"\xd0\xcf\x11\xe0rest", "Excel workbook of before 2007"),
-        (b"PAR1rest", "it is Parquet; in Python, pandas.read_parquet"),
-        (b"\x1f\x8brest", "gunzip"),
-        (b"\x89HDF\r\n", "pandas.read_hdf"),
+        (
+            b"PK\x03\x04rest",
+            "Excel or OpenDocument workbook",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0rest",
+            "Excel workbook of before 2007",
+        ),
+        (
+            b"PAR1rest",
+            "it is Parquet; in Python, pandas.read_parquet",
+        ),
+        (
+            b"\x1f\x8brest",
+            "gunzip",
+        ),
+        (
+            b"\x89HDF\r\n",
+            "pandas.read_hdf",
+        ),
     ],
 )
 def test_a_file_that_is_no_text_is_named_with_the_way_out(

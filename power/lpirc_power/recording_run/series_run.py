@@ -112,7 +112,7 @@ class SeriesRun:
         is_new = not is_there(self._path)
         self._write()
         try:
-            self._run()
+            self._run_unless_interrupted()
         except BaseException:
             if is_new:
                 self._path.unlink(missing_ok=True)
@@ -121,6 +121,15 @@ class SeriesRun:
             self.problem = f"No attempt counts. {self._stopped}"
         self._write()
         return self._series()
+
+    def _run_unless_interrupted(self) -> None:
+        """Record the attempts; a signal at whatever moment ends them, and costs none that counts."""
+        try:
+            self._run()
+        except KeyboardInterrupt:
+            if not self._counted:
+                raise
+            self._stopped = "The series was interrupted between two attempts."
 
     def _run(self) -> None:
         is_first = True

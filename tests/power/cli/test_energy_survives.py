@@ -13,9 +13,11 @@ from lpirc_power.cli.page_file import write_page
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.page.measurement_page import measurement_page
-from lpirc_power.recorded_files import Group, read_measurement, read_recorded
+from lpirc_power.recorded_files import Group, Series, read_measurement, read_recorded
+from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.recorder import Order, Recorder
+from lpirc_power.recording_run.series_run import SeriesOrder, SeriesRun
 from tests.power.cli.conftest import went_well
 from tests.power.recording_run.test_logbook import files_up_to
 from tests.timeouts import TIMEOUT_S
@@ -205,3 +207,28 @@ def test_a_page_that_cannot_be_written_is_told_by_the_name_that_was_given(
         write_page(page, "x" * 5000, force=False)
     assert caught.value.sentence == f"{page} cannot be written: File too large."
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_between_two_attempts_costs_none_that_was_made(
+    simulate: Any, clocks: Any, tmp_path: Path
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    order = Order(
+        address, Setup(150.0, 0.5, 0.1, 0), tmp_path / "run.csv", duration_s=1
+    )
+
+    def told(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    series = SeriesRun(
+        SeriesOrder(order, 3),
+        lambda: Course(1.0, (), clocks.monotonic),
+        clocks,
+        told,
+    )
+    found = series.run()
+    assert len(found.recordings) == 1
+    assert "interrupted between two attempts" in found.record.stopped
+    again = read_measurement(tmp_path / "run.json")
+    assert isinstance(again, Series)
+    assert again.record == found.record

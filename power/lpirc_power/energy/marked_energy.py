@@ -107,11 +107,11 @@ class PowerCourse:
         return float(max(lost_wh, extra_wh))
 
     def _end_w(self, found: Sequence[Stretch]) -> float:
-        """Return the largest power in the first or the last step, if the stretches touch it."""
+        """Return the largest power near an end of the window that stretches reach; where they do not, an edge cuts."""
         steps = self._steps
         if not found:
             return 0.0
-        touched = (found[0][0] < steps.times_s[1], found[-1][1] > steps.times_s[-2])
+        touched = (found[0][0] <= self._window[0], found[-1][1] >= self._window[1])
         powers_w = zip(touched, steps.ends_w, strict=True)
         return max(
             (power_w for is_touched, power_w in powers_w if is_touched), default=0.0

@@ -128,8 +128,8 @@ def test_start_and_stop_count_for_a_mark_that_reaches_an_end(tmp_path: Path) -> 
     marks = [
         Mark(
             "inside",
-            2.0,
-            8.0,
+            0.01,
+            9.99,
         ),
         Mark(
             "whole",

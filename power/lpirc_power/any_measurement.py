@@ -87,7 +87,9 @@ def is_own(path: Path) -> bool:
     cells = tuple(cell.strip() for cell in next(csv.reader([first]), []))
     if cells in (COLUMNS, *FORMER_COLUMNS):
         return True
-    return len(cells) == len(COLUMNS_2015) and all(map(_is_number, cells))
+    if len(cells) == len(COLUMNS_2015) and all(map(_is_number, cells)):
+        return True
+    return bool(path.name) and has_record(record_path(path))  # its heading was lost
 
 
 def _is_number(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.any_measurement import read_any
 from lpirc_power.cli.page_file import write_page
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
@@ -18,6 +19,7 @@ from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.recording_run.series_run import SeriesOrder, SeriesRun
+from lpirc_power.report.recording_report import Recorded
 from tests.power.cli.conftest import went_well
 from tests.power.recording_run.test_logbook import files_up_to
 from tests.timeouts import TIMEOUT_S
@@ -65,7 +67,8 @@ def test_a_command_that_spoils_the_file_does_not_cost_the_energy_and_is_told(
     assert "Traceback" not in ended.stderr
     if (tmp_path / "run.csv").is_file():
         for name in ("run.csv", "run.json"):
-            found = read_recorded(tmp_path / name)
+            found = read_any(tmp_path / name)
+            assert isinstance(found, Recorded)
             assert found.energy_wh == found_wh
             assert words in " ".join(found.doubts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +12,10 @@ from lpirc_power.any_measurement import Stated
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
+    Choice,
     Compared,
     require_different,
-    side_of,
+    side_in_files,
 )
 from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.comparison_report import (
@@ -85,6 +85,12 @@ class TwoSided(click.Command):
     is_flag=True,
     help="Compare the energies above the idle power, of recordings with --idle.",
 )
+@click.option(
+    "--incomplete",
+    "is_incomplete_taken",
+    is_flag=True,
+    help="Also count recordings that were cut off or interrupted, or whose COMMAND failed.",
+)
 @stated_options
 @json_option
 def compare(
@@ -95,6 +101,7 @@ def compare(
     least: float,
     mark: str,
     is_above_idle: bool,
+    is_incomplete_taken: bool,
     stated: Stated,
     as_json: bool,
 ) -> None:
@@ -106,8 +113,9 @@ def compare(
       meter compare a-*.csv --with b-*.csv --paired --names old new
 
     The interval holds the difference with 95.45 %. It is made of the spread between attempts (Student's t: of pairs
-    with --paired, else Welch's) and of the meter's errors that do not cancel; those that both sides share cancel if one
-    meter with one setup measured both. A single attempt shows no spread, so it cannot show a difference.
+    with --paired, else Welch's) and of the meter's errors that do not cancel. If one meter in one fixed range measured
+    both, the error of the reading cancels, and all of the meter's if the loads are alike. A single attempt shows no
+    spread, so it cannot show a difference.
 
     The exit code is 0 whether a difference is shown or not; it is 1 if the files cannot be compared.
     """  # noqa: D301  click wants the character itself
@@ -115,16 +123,18 @@ def compare(
     if mark and is_above_idle:
         raise click.UsageError("Give --mark or --above-idle, not both.")
     energies = Compared(mark, is_above_idle)
-    first = side_of(names[0], of_first, stated, energies)
-    second = side_of(names[1], of_second, stated, energies)
+    choice = Choice(energies, is_incomplete_taken)
+    first = side_in_files(names[0], of_first, stated, choice)
+    second = side_in_files(names[1], of_second, stated, choice)
     require_different(first, second)
     if is_paired and len(first.attempts) != len(second.attempts):
         raise click.UsageError(
             f"--paired needs as many attempts of both: {names[0]} has {len(first.attempts)}, {names[1]} has "
             f"{len(second.attempts)}."
         )
-    found = compared(first, second, least / 100.0, is_paired=is_paired)
-    found = replace(found, energies=energies)
+    found = compared(
+        first, second, least / 100.0, is_paired=is_paired, energies=energies
+    )
     if as_json:
         click.echo(json.dumps(comparison_facts(found)))
     else:

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from lpirc_power.comparison.attempts import (
-    Side,
-    in_turn,
-    is_same_meter,
-    warnings_of,
-)
+from lpirc_power.comparison.alike import common_errors, is_same_meter
+from lpirc_power.comparison.attempts import WHOLE, Compared, Side
 from lpirc_power.comparison.comparison_report import Comparison
-from lpirc_power.comparison.ratio import Attempts, ratio_of
+from lpirc_power.comparison.difference import Attempts, difference_of
+from lpirc_power.comparison.doubts import in_turn, warnings_of
+from lpirc_power.comparison.ratio import ratio_of
 
 
-def compared(first: Side, second: Side, least: float, *, is_paired: bool) -> Comparison:
+def compared(
+    first: Side,
+    second: Side,
+    least: float,
+    *,
+    is_paired: bool,
+    energies: Compared = WHOLE,
+) -> Comparison:
     """Return the comparison of two sides."""
-    same = is_same_meter(first, second)
-    ratio = ratio_of(
-        _attempts(first), _attempts(second), is_paired=is_paired, is_same_meter=same
-    )
+    common = common_errors(first, second)
+    sides = (_attempts(first), _attempts(second))
     warnings = warnings_of(first, second)
-    is_alternating = in_turn(first, second)
-    if is_paired and not is_alternating:
+    if is_paired and not in_turn(first, second):
         warnings.append(
             "By their times the attempts were not made in turn, so --paired compares attempts that do not belong "
             "together."
         )
-    return Comparison(first, second, ratio, least, same, warnings)
+    return Comparison(
+        first=first,
+        second=second,
+        difference=difference_of(*sides, is_paired=is_paired, common=common),
+        ratio=ratio_of(*sides, is_paired=is_paired, common=common),
+        least=least,
+        is_same_meter=is_same_meter(first, second),
+        common=common,
+        warnings=warnings,
+        energies=energies,
+    )
 
 
 def _attempts(side: Side) -> Attempts:
-    budgets = [one.budget for one in side.attempts]
-    return Attempts(side.energies_wh, [one for one in budgets if one is not None])
+    return Attempts(side.energies_wh, [one.budget for one in side.attempts])

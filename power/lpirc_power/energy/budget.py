@@ -23,13 +23,13 @@ __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_t
 class Term:
     """One source of error of an energy.
 
-    `half_width` is the limit of the input quantity in `unit`, +-; for NORMAL and STUDENT its standard uncertainty; None
-    if it is unknown, and `source` then says why. `sensitivity_wh` is in Wh per `unit`. `source` names the document and
-    the page, or what the term was measured from. `freedom` are the degrees of freedom of a STUDENT term, `profile` the
-    relative widths of a MIXED or TWO_POINT one. Two measurements by one meter in one setup have the error of a term
-    in common if it `is_shared`. Terms of one `group` are one error stated in parts, so they are added (JCGM 100, 5.2.2
-    with r = 1). A term that no limit of the maker covers is not part of the guaranteed limit: `is_guaranteed` is then
-    False.
+    `half_width` is the limit of the input quantity in `unit`, +-; for NORMAL and STUDENT its standard uncertainty;
+    None if it is unknown, and `source` then says why. `sensitivity_wh` is in Wh per `unit`. `source` names the
+    document and the page, or what the term was measured from. `freedom` are the degrees of freedom of a STUDENT term,
+    `profile` the relative widths of a MIXED or TWO_POINT one. Two measurements of one load by one meter in one setup
+    have the error of a term in common if it `is_shared`; `common_error` says what is left of that between other loads.
+    Terms of one `group` are one error stated in parts, so they are added (JCGM 100, 5.2.2 with r = 1). A term that no
+    limit of the maker covers is not part of the guaranteed limit: `is_guaranteed` is then False.
     """
 
     code: str

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,8 @@ def test_no_difference_is_said_with_what_would_have_been_shown(
     assert ended.returncode == 0
     first = ended.stdout.splitlines()[0]
     assert first.startswith("No difference is shown")
-    assert "more attempts of each would show one of 2 %" in first
+    assert ": B takes from " in first
+    assert "more attempts of each would narrow that to +-2 %" in first
 
 
 def test_errors_of_start_and_stop_are_not_made_smaller_by_attempts(
@@ -88,7 +90,7 @@ def test_errors_of_start_and_stop_are_not_made_smaller_by_attempts(
     made.series("a", loads(6.0, 6.5, 5.5))  # type: ignore[arg-type]
     made.series("b", loads(6.1, 5.6, 6.4), start_s=1000.0)  # type: ignore[arg-type]
     said = meter("compare", "a.json", "b.json").stdout.splitlines()[0]
-    assert "more attempts alone would not show one of 2 %" in said
+    assert "more attempts alone would not narrow that to +-2 %" in said
     assert "longer recordings" in said
 
 
@@ -192,6 +194,109 @@ def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
     assert "the meter's errors are unknown" in ended.stdout
 
 
+def attempts(made: Made, name: str, *watts: float, **different: object) -> list[str]:
+    """Recordings of one side, and their files."""
+    files = [f"{name}-{number}" for number in range(len(watts))]
+    for number, (file, power_w) in enumerate(zip(files, watts, strict=True)):
+        start_s = 100.0 * number + 20.0 * "abc".index(name[0])
+        made.recording(file, load=steady(power_w), start_s=start_s, **different)
+    return [f"{file}.csv" for file in files]
+
+
+def facts_of(
+    meter: Run, first: list[str], second: list[str], *more: str
+) -> dict[str, Any]:
+    ended = meter("compare", *first, "--with", *second, "--json", *more)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def test_with_automatic_ranges_nothing_cancels(meter: Run, made: Made) -> None:
+    """36 W in one range against 5 W in another once had an interval of 86.11 to 86.11 %."""
+    automatic = replace(SETUP, voltage_range_v=None, current_range_a=None)
+    first = attempts(made, "a", 6.0, 6.0, setup=automatic)
+    second = attempts(made, "b", 3.0, 3.0, setup=automatic)
+    facts = facts_of(meter, first, second)
+    assert facts["cancels"] == "nothing"
+    assert any("No fixed range is known" in one for one in facts["warnings"])
+    low, high = facts["ratio_interval"]
+    assert high - low > 0.004
+
+
+def test_between_other_loads_in_one_range_only_the_reading_s_error_cancels(
+    meter: Run, made: Made
+) -> None:
+    first = attempts(made, "a", 6.0, 6.0)
+    for power_w, cancels in ((6.1, "all"), (5.6, "reading"), (3.0, "reading")):
+        second = attempts(made, f"b{power_w}", power_w, power_w)
+        facts = facts_of(meter, first, second)
+        assert facts["cancels"] == cancels
+    setup = replace(SETUP, current_range_a=0.2)
+    facts = facts_of(meter, first, attempts(made, "c", 6.0, 6.0, setup=setup))
+    assert facts["cancels"] == "nothing"
+
+
+def test_the_verdict_is_the_same_whichever_side_is_first(
+    meter: Run, made: Made
+) -> None:
+    made.series("a", loads(6.0, 6.6, 5.2))  # type: ignore[arg-type]
+    made.series("b", loads(4.0, 5.1, 4.5), start_s=1000.0)  # type: ignore[arg-type]
+    forth, back = (
+        json.loads(meter("compare", *files, "--json").stdout)
+        for files in (("a.json", "b.json"), ("b.json", "a.json"))
+    )
+    assert forth["is_shown"] is back["is_shown"]
+    low, high = forth["difference_interval_wh"]
+    assert back["difference_interval_wh"] == [-high, -low]
+    low, high = forth["ratio_interval"]
+    assert back["ratio_interval"] == pytest.approx([1 / high, 1 / low])
+
+
+def test_simulated_meters_without_a_serial_number_are_told_apart_by_their_addresses(
+    meter: Run, made: Made
+) -> None:
+    plain = replace(IDENTITY, serial="SIMULATED")
+    first = attempts(made, "a", 6.0, 6.0, identity=plain)
+    second = attempts(made, "b", 6.01, 6.01, identity=plain)
+    assert facts_of(meter, first, second)["cancels"] == "all"
+    for name in ("b-0", "b-1"):
+        path = made.folder / f"{name}.json"
+        document = json.loads(path.read_text())
+        path.write_text(json.dumps(document | {"address": "sim:constant:6W"}))
+    facts = facts_of(meter, first, second)
+    assert facts["cancels"] == "nothing"
+    assert facts["is_same_meter_and_setup"] is False
+    assert any("have several addresses" in one for one in facts["warnings"])
+
+
+def test_recordings_of_a_part_of_the_work_are_named_and_count_only_if_asked_for(
+    meter: Run, made: Made
+) -> None:
+    first = attempts(made, "a", 6.0, 6.01, 5.99, 9.0, 9.1)
+    second = attempts(made, "b", 6.0, 6.01)
+    for name, code in (("a-3", 3), ("a-4", 130)):
+        path = made.folder / f"{name}.json"
+        document = json.loads(path.read_text())
+        document["ended"]["exit_code"] = code
+        path.write_text(json.dumps(document))
+    path = made.folder / "a-2.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"ended": None}))
+    facts = facts_of(meter, first, second)
+    assert facts["sides"][0]["files"] == ["a-0.csv", "a-1.csv"]
+    said = " ".join(facts["warnings"])
+    assert "a-2.csv was cut off; it does not count." in said
+    assert "a-3.csv is of a COMMAND that failed, with exit code 3; it does not" in said
+    assert "a-4.csv was interrupted: signal 2 ended its COMMAND; it does not" in said
+    facts = facts_of(meter, first, second, "--incomplete")
+    assert len(facts["sides"][0]["files"]) == 5
+    assert "a-3.csv is of a COMMAND that failed" in " ".join(facts["warnings"])
+    refused = meter("compare", "a-3.csv", "b-0.csv")
+    assert refused.returncode == 1
+    assert "A has no attempt that counts: a-3.csv is of a COMMAND" in refused.stderr
+    assert one_line(refused.stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -201,7 +306,7 @@ def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
         (
             ("a.csv", "a.csv", "--with", "b.csv"),
             1,
-            "a.csv is the recording that a.csv is",
+            "a.csv is given twice; give each recording once",
         ),
         (
             ("a.csv", "copy.csv", "--with", "b.csv"),
@@ -252,7 +357,7 @@ def test_a_difference_of_other_programs_files_is_shown_without_the_meter_s_error
 ) -> None:
     for side, watts in (("a", 6.0), ("b", 7.0)):
         for number in range(3):
-            level = watts + 0.01 * number
+            level = watts * (1 + 0.002 * number)
             rows = "".join(f"{second},{level}\n" for second in range(20))
             (tmp_path / f"{side}{number}.csv").write_text(f"t,P\n{rows}")
     files = [f"a{number}.csv" for number in range(3)]

@@ -42,7 +42,9 @@ def test_it_says_what_the_command_says_of_the_same_files(
     told = warm_programs.run([*command, "--names", "light", "heavy", "--json"])
     assert json.loads(told.stdout) == found.document()
     assert found.ratio > 1
-    assert found.ratio_uncertainty > 0
+    low, high = found.ratio_interval
+    assert low < found.ratio < high
+    assert found.difference_uncertainty_wh > 0
     assert found.difference_wh > 0
     assert found.sentence == str(found).splitlines()[0]
     assert found.is_shown in (True, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from dataclasses import replace
@@ -10,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from lpirc_power import MeterError, OpenMeter, Recording, mean_of, read_recorded
+from lpirc_power import (
+    DoubtfulEnergy,
+    MeterError,
+    OpenMeter,
+    Recording,
+    compare,
+    mean_of,
+    read_recorded,
+)
 
 
 def recorded(
@@ -84,3 +93,47 @@ def test_a_recording_given_twice_is_refused_since_it_would_seem_to_repeat_exactl
     with pytest.raises(MeterError, match="is given twice") as refused:
         mean_of([alone, read_recorded("run.json")])
     assert refused.value.code == "mean-energy"
+
+
+def test_a_recording_of_a_part_of_the_work_is_named_and_counts_only_if_asked_for(
+    meter: OpenMeter,
+    until_measured: Any,
+) -> None:
+    good, short = (
+        recorded(meter, until_measured, f"{name}.csv") for name in ("good", "short")
+    )
+    document = json.loads(Path("short.json").read_text())
+    document["ended"]["exit_code"] = 3
+    Path("short.json").write_text(json.dumps(document))
+    short = read_recorded("short.csv")
+    with pytest.warns(DoubtfulEnergy, match="exit code 3; it does not count"):
+        assert mean_of([good, short]).energies_wh == (good.energy_wh,)
+    with pytest.warns(DoubtfulEnergy, match="exit code 3; it counts all"):
+        assert len(mean_of([good, short], incomplete=True).energies_wh) == 2
+    with (
+        pytest.warns(DoubtfulEnergy),
+        pytest.raises(MeterError, match="No recording is of the whole work"),
+    ):
+        mean_of([short])
+    with pytest.raises(MeterError, match="A has no attempt that counts: short"):
+        compare(short, good)
+    found = compare(short, good, incomplete=True)
+    said = " ".join(found.warnings)
+    assert "exit code 3; it counts all the same." in said
+
+
+def test_a_mean_of_several_meters_and_setups_says_so(
+    meter: OpenMeter,
+    until_measured: Any,
+) -> None:
+    one, second = (recorded(meter, until_measured, f"{name}.csv") for name in "ab")
+    kept = second.recorded
+    setup = replace(kept.measured.setup, crest_factor=6)
+    identity = replace(kept.identity, serial="C2")
+    measured = replace(kept.measured, setup=setup)
+    other = Recording(replace(kept, identity=identity, measured=measured))
+    with pytest.warns(DoubtfulEnergy) as said:
+        mean_of([one, other])
+    sentences = [str(each.message) for each in said]
+    assert sentences[0].startswith("The mean is of several meters: ")
+    assert sentences[1].endswith("setups, which differ in crest_factor.")

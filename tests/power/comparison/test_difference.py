@@ -74,16 +74,38 @@ def test_the_reading_error_in_common_is_one_of_the_difference_alone() -> None:
     first = of_one_meter([1.0])
     second = of_one_meter([2.0])
     for common in (Common.ALL, Common.READING):
-        half_wh = found(first, second, common).half_wh
+        half_wh = found(
+            first,
+            second,
+            common,
+        ).half_wh
         assert half_wh == pytest.approx(0.01 * 0.9545, rel=1e-2)
-    assert found(first, second, Common.NOTHING).half_wh > 0.02
+    assert (
+        found(
+            first,
+            second,
+            Common.NOTHING,
+        ).half_wh
+        > 0.02
+    )
 
 
 def test_the_range_s_error_is_in_common_only_where_loads_are_alike() -> None:
     one = side([1.0], offset(1.0))
-    assert found(one, one, Common.ALL).half_wh == 0.0
+    assert (
+        found(
+            one,
+            one,
+            Common.ALL,
+        ).half_wh
+        == 0.0
+    )
     # Two rectangles of 0.1: 95.45 % of their triangle of 0.2 is within 0.2 (1 - sqrt(0.0455)).
-    half_wh = found(one, one, Common.READING).half_wh
+    half_wh = found(
+        one,
+        one,
+        Common.READING,
+    ).half_wh
     assert half_wh == pytest.approx(0.2 * (1.0 - math.sqrt(0.0455)), rel=1e-2)
 
 
@@ -99,27 +121,53 @@ def test_the_interval_is_the_same_whichever_side_is_first() -> None:
     first = side([1.0, 1.3, 0.9], shared(1.0), offset(1.0), own(0.01))
     second = side([0.5, 0.55, 0.6, 0.52], shared(0.5), offset(1.0), own(0.02))
     for common in Common:
-        forth = found(first, second, common)
+        forth = found(
+            first,
+            second,
+            common,
+        )
         back = found(second, first, common)
         assert forth.half_wh == back.half_wh
         assert forth.value_wh == -back.value_wh
 
 
 def test_single_attempts_show_nothing_however_far_apart_they_are() -> None:
-    assert found(plain([1.0]), plain([2.0])).is_shown is None
-    assert found(plain([1.0, 1.1, 0.9]), plain([2.0])).is_shown is None
+    assert (
+        found(
+            plain([1.0]),
+            plain([2.0]),
+        ).is_shown
+        is None
+    )
+    assert (
+        found(
+            plain([1.0, 1.1, 0.9]),
+            plain([2.0]),
+        ).is_shown
+        is None
+    )
 
 
 def test_pairs_of_attempts_that_drift_together_show_what_welch_cannot() -> None:
     drift = [0.0, 1.0, 2.0, 3.0, 4.0]
     first = plain([10.0 + one for one in drift])
     second = plain([(10.0 + one) * 1.03 + 0.001 * one for one in drift])
-    assert found(first, second, is_paired=True).is_shown
-    assert not found(first, second).is_shown
+    assert found(
+        first,
+        second,
+        is_paired=True,
+    ).is_shown
+    assert not found(
+        first,
+        second,
+    ).is_shown
 
 
 def test_equal_attempts_have_no_spread_and_no_failure() -> None:
-    difference = found(plain([1.0, 1.0]), plain([1.0, 1.0]))
+    difference = found(
+        plain([1.0, 1.0]),
+        plain([1.0, 1.0]),
+    )
     assert difference.half_wh == 0.0
     assert difference.is_shown is False
 
@@ -136,7 +184,10 @@ def test_an_unknown_budget_leaves_the_spread_alone() -> None:
 
 def test_attempts_without_budgets_that_agree_to_the_last_digit_show_no_spread() -> None:
     first, second = (Attempts([wh, wh], [None, None]) for wh in (1.0, 1.02))
-    difference = found(first, second)
+    difference = found(
+        first,
+        second,
+    )
     assert not difference.is_known
     assert difference.is_shown is None
 
@@ -157,13 +208,20 @@ def test_the_advised_attempts_make_the_interval_as_narrow_as_promised() -> None:
 
 def test_no_number_of_attempts_beats_the_errors_of_the_meters() -> None:
     first = Attempts([1.0, 1.01], [budget(1.0, shared(1.0, 0.05))] * 2)
-    difference = found(first, first, Common.NOTHING)
+    difference = found(
+        first,
+        first,
+        Common.NOTHING,
+    )
     assert difference.more_attempts(0.02) is None
     assert difference.meter_half_wh > 0.02
 
 
 def test_more_of_the_same_attempts_never_widen_what_remains() -> None:
     first = side([1.0, 1.02, 0.98], own(0.01))
-    difference = found(first, first)
+    difference = found(
+        first,
+        first,
+    )
     assert difference.meter_half_wh <= difference.half_wh
     assert math.isfinite(difference.half_wh)

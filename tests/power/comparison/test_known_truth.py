@@ -97,12 +97,28 @@ def held(drawn: Drawn) -> dict[str, int]:
     found = dict.fromkeys(("difference", "ratio"), 0)
     true_wh = FIRST_W * (drawn.ratio - 1.0)
     for first, second, common in drawn.sides():
-        how = {"is_paired": drawn.is_paired, "common": common}
-        forth = difference_of(first, second, **how)
-        back = difference_of(second, first, **how)
+        how = {
+            "is_paired": drawn.is_paired,
+            "common": common,
+        }
+        forth = difference_of(
+            first,
+            second,
+            **how,
+        )
+        back = difference_of(
+            second,
+            first,
+            **how,
+        )
         assert back.half_wh == forth.half_wh
         assert back.is_shown is forth.is_shown
-        at_truth = difference_of(first, second, **how, ratio=drawn.ratio)
+        at_truth = difference_of(
+            first,
+            second,
+            **how,
+            ratio=drawn.ratio,
+        )
         found["difference"] += abs(forth.value_wh - true_wh) <= forth.half_wh
         found["ratio"] += abs(at_truth.value_wh) <= at_truth.half_wh
     return found
@@ -132,16 +148,36 @@ def test_the_interval_of_the_ratio_agrees_with_the_verdict_and_with_the_other_or
 ) -> None:
     for ratio in (0.6, 1.0):
         first, second, common = next(Drawn(scatter, ratio, is_paired).sides())
-        how = {"is_paired": is_paired, "common": common}
-        forth = ratio_of(first, second, **how)
-        back = ratio_of(second, first, **how)
-        shown = difference_of(first, second, **how).is_shown
+        how = {
+            "is_paired": is_paired,
+            "common": common,
+        }
+        forth = ratio_of(
+            first,
+            second,
+            **how,
+        )
+        back = ratio_of(
+            second,
+            first,
+            **how,
+        )
+        shown = difference_of(
+            first,
+            second,
+            **how,
+        ).is_shown
         assert shown is not (forth.low <= 1.0 <= forth.high)
         assert forth.low <= forth.value <= forth.high
         assert back.low == pytest.approx(1.0 / forth.high, abs=1e-12)
         for end in (forth.low, forth.high):
             if 0.0 < end < math.inf:
-                at_end = difference_of(first, second, **how, ratio=end)
+                at_end = difference_of(
+                    first,
+                    second,
+                    **how,
+                    ratio=end,
+                )
                 assert abs(at_end.value_wh) == pytest.approx(at_end.half_wh, rel=1e-2)
 
 
@@ -150,8 +186,26 @@ def test_a_first_side_that_may_be_anything_leaves_the_ratio_without_an_upper_end
 ):
     wide = Attempts([0.1, 1.9], [budget(0.1), budget(1.9)])
     sure = Attempts([20.0, 20.1], [budget(20.0), budget(20.1)])
-    how = {"is_paired": False, "common": Common.NOTHING}
-    forth = ratio_of(wide, sure, **how)
+    how = {
+        "is_paired": False,
+        "common": Common.NOTHING,
+    }
+    forth = ratio_of(
+        wide,
+        sure,
+        **how,
+    )
     assert forth.high == math.inf
-    assert ratio_of(sure, wide, **how).low == 0.0
-    assert difference_of(wide, sure, **how).is_shown is (forth.low > 1.0)
+    assert (
+        ratio_of(
+            sure,
+            wide,
+            **how,
+        ).low
+        == 0.0
+    )
+    assert difference_of(
+        wide,
+        sure,
+        **how,
+    ).is_shown is (forth.low > 1.0)

@@ -128,10 +128,25 @@ def test_a_mean_of_several_meters_and_setups_says_so(
 ) -> None:
     one, second = (recorded(meter, until_measured, f"{name}.csv") for name in "ab")
     kept = second.recorded
-    setup = replace(kept.measured.setup, crest_factor=6)
-    identity = replace(kept.identity, serial="C2")
-    measured = replace(kept.measured, setup=setup)
-    other = Recording(replace(kept, identity=identity, measured=measured))
+    setup = replace(
+        kept.measured.setup,
+        crest_factor=6,
+    )
+    identity = replace(
+        kept.identity,
+        serial="C2",
+    )
+    measured = replace(
+        kept.measured,
+        setup=setup,
+    )
+    other = Recording(
+        replace(
+            kept,
+            identity=identity,
+            measured=measured,
+        )
+    )
     with pytest.warns(DoubtfulEnergy) as said:
         mean_of([one, other])
     sentences = [str(each.message) for each in said]

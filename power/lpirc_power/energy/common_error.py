@@ -28,7 +28,7 @@ class Common(StrEnum):
 
 def common_of(budgets: Sequence[Budget]) -> Common:
     """Return what measurements by one meter in one setup have in common; the ranges are fixed."""
-    limits = {_reading_limit(one) for one in budgets}
+    limits = {reading_limit(one) for one in budgets}
     if None in limits or len(limits) > 1:
         return Common.NOTHING
     loads = [load_of(one) for one in budgets]
@@ -65,7 +65,8 @@ def _per_energy(term: Term | None, budget: Budget) -> float | None:
     return 100.0 * abs(term.sensitivity_wh) / budget.energy_wh
 
 
-def _reading_limit(budget: Budget) -> float | None:
+def reading_limit(budget: Budget) -> float | None:
+    """Return the limit of the reading's error in percent; None if it is unknown."""
     for one in budget.terms:
         if one.code == READING and one.is_shared and one.is_known:
             return one.half_width

@@ -499,8 +499,12 @@ def test_runs_on_one_meter_share_the_maker_s_terms_of_their_budgets(
     assert budget is not None
     assert judged.energy_limit is not None
     root = math.sqrt(3) / budget.energy_wh
-    assert found.shared_limit == pytest.approx(root * (budget.shared_wh or 0.0))
+    of_reading = next(one for one in budget.terms if one.code == "reading")
+    assert found.shared_limit == pytest.approx(root * (of_reading.standard_wh or 0.0))
+    shared = math.hypot(found.shared_limit, found.load_limit)
+    assert shared == pytest.approx(root * (budget.shared_wh or 0.0))
+    assert found.load is not None
     assert found.own_limit == pytest.approx(root * (budget.own_wh or 0.0))
-    whole = math.hypot(found.shared_limit, found.own_limit)
+    whole = math.hypot(shared, found.own_limit)
     assert whole == pytest.approx(root * (budget.combined_wh or 0.0))
     assert whole < judged.energy_limit

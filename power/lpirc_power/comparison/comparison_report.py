@@ -190,7 +190,7 @@ def _side_facts(side: Side) -> dict[str, object]:
         "name": side.name,
         "files": [one.file for one in side.recordings],
         "energies_wh": list(side.energies_wh),
-        "mean_wh": statistics.fmean(side.energies_wh),
+        "mean_wh": side.mean_wh,
         "coverage_wh": None if side.budget is None else side.budget.coverage_wh,
     }
 

@@ -205,6 +205,11 @@ def _asked(text: str, heads: Sequence[str]) -> Column:
 
 def _place_of(head: str, heads: Sequence[str]) -> int:
     plain = [one.strip().casefold() for one in heads]
+    if plain.count(head.casefold()) > 1:
+        raise MeterError(
+            "recording-columns",
+            f"--columns names the column {head!r}, and several have that name; give them different names in the file.",
+        )
     if head.casefold() in plain:
         return plain.index(head.casefold())
     named = [_name_in(one) for one in plain]

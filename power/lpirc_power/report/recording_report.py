@@ -268,7 +268,7 @@ def _power(recorded: Recorded) -> str:
         return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
     why = "too short compared with the time for starting and stopping the integrator"
     if "integrator-trapezoid" in recorded.unanswered:
-        why = "too few: the first and the last reading stand for times of which the file has a part"
+        why = "too few for a mean: how long the first and the last one count is unknown"
     return (
         f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
         f"{recorded.measured.setup.update_interval_s:g} s, {why}"

@@ -38,7 +38,7 @@ def test_a_short_table_speaks_of_no_command_to_an_integrator(
     assert "time of both commands" not in ended.stdout
     assert "the readings begin and end somewhere within an update" in ended.stdout
     shown = meter("check", "old.csv").stdout
-    assert "less than 10 updates of 1 s, too few: the first and the last" in shown
+    assert "less than 10 updates of 1 s, too few for a mean" in shown
     assert "starting and stopping" not in shown
 
 

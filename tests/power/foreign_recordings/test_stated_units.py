@@ -233,3 +233,8 @@ def test_a_heading_of_brackets_costs_no_time(path: Path, head: str) -> None:
     path.write_text(head)
     assert not is_own(path)
     assert time.process_time() - begin_s < 5
+
+
+def test_a_head_that_stands_twice_names_no_column(path: Path) -> None:
+    sentence = refused(path, "t,P,P\n0,1,5\n1,1,5\n", "power=P")
+    assert "the column 'P', and several have that name" in sentence

@@ -102,8 +102,9 @@ class PowerCourse:
         lengths_s = np.maximum(np.diff(steps.times_s), LEAST_S)
         parts = np.diff(_covered_s(found, steps.times_s)) / lengths_s
         is_cut = (touched_s > 0.0) & (sure_s < WHOLE * spans_s)
-        lost_wh = np.sum(((1.0 - parts) * steps.most_wh)[is_cut])
-        extra_wh = np.sum((parts * steps.most_wh)[is_cut])
+        counted_wh = parts * np.abs(steps.energies_wh)
+        lost_wh = np.sum((steps.most_wh - counted_wh)[is_cut])
+        extra_wh = np.sum(counted_wh[is_cut])
         return float(max(lost_wh, extra_wh))
 
     def _end_w(self, found: Sequence[Stretch]) -> float:

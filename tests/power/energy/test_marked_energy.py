@@ -403,3 +403,13 @@ def test_stretches_that_overlap_each_count_their_energy_in_the_total(
         measured(),
     )
     assert course.total_wh([(1.0, 5.0), (2.0, 4.0)]) == pytest.approx(36.0 / 3600.0)
+
+
+def test_a_counter_of_coarse_steps_does_not_hide_what_the_powers_say(
+    reading: Make,
+) -> None:
+    """WH has not moved in the update that both edges cut; by its power it may have taken all of 6 W."""
+    readings = [reading(0.1 * number, energy_wh=0.0) for number in range(1, 601)]
+    found = PowerCourse(readings, measured()).of([(1.02, 1.07)])
+    assert found.energy_wh == 0.0
+    assert found.edges_wh == pytest.approx(0.1 * 6.0 / 3600.0)

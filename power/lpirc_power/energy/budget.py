@@ -11,10 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lpirc_power.energy.coverage import LEVEL, Distribution, ErrorShape, half_width_of
+from lpirc_power.energy.coverage import (
+    LEVEL,
+    Distribution,
+    ErrorShape,
+    half_width_of,
+    student_factor,
+)
 
 COVERAGE_FACTOR: Final = 2.0
-"""k of the expanded uncertainty."""
+"""k of the expanded uncertainty where no term has degrees of freedom."""
 
 __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
 
@@ -158,9 +164,28 @@ class Budget:
 
     @property
     def expanded_wh(self) -> float | None:
-        """The expanded uncertainty, k = 2 (JCGM 100, 6.2.1)."""
+        """The expanded uncertainty (JCGM 100, 6.2.1); `expanded_factor` is its k."""
         combined_wh = self.combined_wh
-        return None if combined_wh is None else COVERAGE_FACTOR * combined_wh
+        return None if combined_wh is None else self.expanded_factor * combined_wh
+
+    @property
+    def effective_freedom(self) -> float:
+        """The effective degrees of freedom by Welch and Satterthwaite (JCGM 100, G.4.1); infinite without a spread."""
+        combined_wh = self.combined_wh or 0.0
+        spread = math.fsum(
+            (one.standard_wh or 0.0) ** 4 / one.freedom
+            for one in self.terms
+            if one.freedom
+        )
+        return combined_wh**4 / spread if spread else math.inf
+
+    @property
+    def expanded_factor(self) -> float:
+        """The k of the expanded uncertainty: 2, or Student's t of the effective degrees of freedom (G.4.1)."""
+        freedom = self.effective_freedom
+        if math.isinf(freedom):
+            return COVERAGE_FACTOR
+        return student_factor(max(freedom, 1.0))
 
     @functools.cached_property
     def coverage_wh(self) -> float | None:

@@ -5,6 +5,7 @@ Everything that shows a budget takes the words from here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -94,7 +95,13 @@ def expanded_words(budget: Budget) -> str:
     """Return the expanded uncertainty; "unknown" if it is."""
     if budget.expanded_wh is None:
         return "unknown"
-    return f"{_half(budget, budget.expanded_wh)}, k = 2"
+    words = f"{_half(budget, budget.expanded_wh)}, k = {budget.expanded_factor:.3g}"
+    freedom = budget.effective_freedom
+    return (
+        words
+        if math.isinf(freedom)
+        else f"{words} of {freedom:.3g} effective degrees of freedom"
+    )
 
 
 def guaranteed_words(budget: Budget) -> str:

@@ -211,3 +211,21 @@ def test_one_attempt_is_its_own_mean_and_no_attempt_has_none() -> None:
     assert budget_of_mean([BUDGET]).coverage_wh == pytest.approx(BUDGET.coverage_wh)
     with pytest.raises(ValueError, match="no attempts"):
         budget_of_mean([])
+
+
+def test_a_spread_of_few_attempts_expands_by_students_t_of_its_freedom() -> None:
+    spread = replace(
+        BUDGET.terms[0],
+        distribution=Distribution.STUDENT,
+        freedom=2.0,
+    )
+    alone = Budget(
+        6.0,
+        (spread,),
+    )
+    assert alone.effective_freedom == pytest.approx(2.0)
+    assert alone.expanded_factor == pytest.approx(
+        4.527,
+        rel=1e-3,
+    )
+    assert BUDGET.expanded_factor == 2.0

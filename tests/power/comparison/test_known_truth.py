@@ -20,7 +20,7 @@ from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.common_error import Common, common_of
 
 TRIALS = int(os.environ.get("COMPARISONS_OF_KNOWN_TRUTH", "8"))
-"""Comparisons of each kind. With 2000, each kind alone holds 93 to 97 %."""
+"""Comparisons a kind. With 1000, 95.6 % of differences and 95.9 % of ratios were held, 94 to 97 % of each kind."""
 SCATTERS = (0.002, 0.02, 0.18, 0.33)
 RATIOS = (0.23, 0.6, 0.9, 1.0)
 KINDS = tuple(itertools.product(SCATTERS, RATIOS, (False, True)))
@@ -134,8 +134,9 @@ def test_the_intervals_hold_the_truth_in_93_to_97_percent(
     counts: dict[tuple[float, float, bool], dict[str, int]], what: str
 ) -> None:
     of_all = sum(one[what] for one in counts.values()) / (TRIALS * len(KINDS))
-    assert 0.93 <= of_all <= 0.97
-    # Five deviations of the count of one kind: 93 to 97 % of it with 2000 trials or more.
+    # 93 to 97 %, and what chance does with few trials.
+    off = max(0.02, 3.0 * math.sqrt(0.9545 * 0.0455 / (TRIALS * len(KINDS))))
+    assert 0.95 - off <= of_all <= 0.95 + off
     off = max(0.02, 5.0 * math.sqrt(0.9545 * 0.0455 / TRIALS))
     for kind, one in counts.items():
         assert 0.95 - off <= one[what] / TRIALS <= 0.95 + off, kind

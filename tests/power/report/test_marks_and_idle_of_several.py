@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.any_measurement import Stated
-from lpirc_power.comparison.attempts import Compared, side_of
+from lpirc_power.comparison.attempts import Choice, Compared, side_of
 from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.comparison_report import comparison_facts, comparison_lines
 from lpirc_power.errors import MeterError
@@ -20,6 +19,7 @@ from lpirc_power.page.series_page import series_page
 from lpirc_power.record.document import Mark
 from lpirc_power.recorded_files import Group, Series, read_measurement
 from lpirc_power.report.group_report import group_facts, group_lines
+from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_report import series_facts, series_lines
 from lpirc_power.sampling.polling import Idle
 from tests.power.made_recordings import Made, steady
@@ -158,9 +158,8 @@ def test_a_comparison_of_marks_states_each_side_with_its_interval(
         sides.append(
             side_of(
                 name,
-                [path],
-                Stated(),
-                Compared("work"),
+                recordings_of(path),
+                Choice(Compared("work")),
             )
         )
     found = compared(
@@ -216,3 +215,10 @@ def test_the_mean_of_a_mark_and_above_idle_in_python(tmp_path: Path) -> None:
             mark="work",
             above_idle=True,
         )
+
+
+def recordings_of(path: Path) -> tuple[Recorded, ...]:
+    """Return the attempts of a series."""
+    found = read_measurement(path)
+    assert isinstance(found, Series)
+    return found.recordings

@@ -117,7 +117,7 @@ class Loss:
             name="the offset of the two windows",
             half_width=self.offset_s,
             unit="s",
-            distribution=Distribution.RECTANGULAR,
+            distribution=Distribution.TWO_POINT,
             sensitivity_wh=load * abs(mean_w) / 3600.0,
             source="both windows on the host's clock, at the mean power",
         )

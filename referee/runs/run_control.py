@@ -336,7 +336,7 @@ class RunControl:
         """Return the last known state of a station's meter and a sentence about its problem; the meter is not asked."""
         live = self._live.at_station(station)
         if live is not None:
-            return state_of(live)
+            return state_of(live, self._clock.monotonic_s())
         if self._meters.is_ready(station):
             return MeterState.READY, None
         lost = self._meters.lost_at_end(station)

@@ -130,7 +130,7 @@ def live_document(live: OpenRun, now_s: float) -> Document:
     power_w, energy_wh = (
         None if one is None or not math.isfinite(one) else one for one in figures
     )
-    lost = state_of(live)[1]
+    lost = state_of(live, now_s)[1]
     answered = (f"The team was warned: {one}" for one in live.warnings)
     warnings = (*live.meter.log.warnings, *([lost] if lost else []), *answered)
     return {

@@ -58,7 +58,7 @@ function versions(element) {
 // Who logs out is not told that the log-in has ended: a request on its way is dropped first.
 const leaving = new AbortController();
 addEventListener("submit", event => {
-  if (!event.target.action.endsWith("/logout")) return;
+  if (!event.target.matches("[action$='/logout']")) return;
   isOver = true;
   leaving.abort();
 });

@@ -228,7 +228,7 @@ def test_an_integrator_that_someone_resets_and_starts_again_has_no_energy_of_the
         assert panel.query("*OPC?") == "1"
     until(lambda: live.meter.log.loss)
     until(lambda: live.meter.sampler.last.energy_wh > 0.001)
-    assert state_of(live) == (MeterState.INTEGRATING, None)
+    assert state_of(live, house.clock.monotonic_s()) == (MeterState.INTEGRATING, None)
     house.restart(orderly=False)
     again = house.control.live(1)
     until(lambda: again.meter.sampler.last is not None)
@@ -251,7 +251,12 @@ def test_a_lost_energy_is_not_looked_for_later_in_a_meter_that_is_gone_at_the_en
         panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET")
         assert panel.query("*OPC?") == "1"
     until(lambda: live.meter.log.loss)
-    until(lambda: state_of(live) == (MeterState.NOT_INTEGRATING, None))
+    until(
+        lambda: (
+            state_of(live, house.clock.monotonic_s())
+            == (MeterState.NOT_INTEGRATING, None)
+        )
+    )
     meter.die()
     until(lambda: live.meter.sampler.link_error is not None)
     closing = threads.submit(house.control.close, 1, "logout")
@@ -281,6 +286,26 @@ def test_a_meter_that_the_close_has_stopped_is_not_said_to_have_stopped_by_itsel
     monkeypatch.setattr(house.store.closings, "evidence", observed)
     assert house.control.close(1, "logout").energy_wh is not None
     assert seen == [(MeterState.IDLE, None)]
+
+
+def test_a_meter_whose_timer_ends_just_before_the_window_has_ended_with_it(
+    build: Build,
+    instrument: Any,
+    until: Until,
+) -> None:
+    """Its timer begins before the window; longer before its end, the operator has to know."""
+    meter = instrument()
+    house = build(station(meter=meter.address), window_s=5, auto_arm=True)
+    live = house.control.login(TEAM)
+    until(
+        lambda: (
+            (last := live.meter.sampler.last) and last.state is IntegratorState.TIMEUP
+        )
+    )
+    end_s = live.window.deadline_s
+    assert state_of(live, end_s - 3.0) == (MeterState.NOT_INTEGRATING, None)
+    assert state_of(live, end_s - 1.0) == (MeterState.IDLE, None)
+    until(live.done.is_set)
 
 
 class Timed(Instrument):

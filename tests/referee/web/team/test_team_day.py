@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from tests.contest_day import PASSWORD, TEAM, Day, Server, contest_day, until
 from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 __all__ = ["browser"]
 SIZES = ((360, 740), (768, 1024), (1440, 900), (1920, 1080))
@@ -147,6 +148,32 @@ def test_a_team_s_day_needs_nothing_but_its_page(
         page.go_back()
         page.wait_for_url("**/team/login*")
     _everyone_reads_the_answer(url, browser)
+
+
+def test_who_logs_out_is_not_told_that_the_log_in_has_ended(
+    served: Day,
+    browser: Browser,
+) -> None:
+    """The page's question is on its way when the log-out is answered."""
+    from playwright.sync_api import Error
+
+    waiting: list[Route] = []
+
+    def leave(route: Route) -> None:
+        for one in waiting:
+            with suppress(Error):  # it was dropped
+                one.fulfill(status=401)
+        route.continue_()
+
+    with visit(browser, f"{server_of(served).url}/team") as page:
+        log_in(page, TEAM)
+        page.route("**/team/live*", lambda route: waiting.append(route))
+        page.route("**/team/logout", leave)
+        with page.expect_request("**/team/live*"):
+            pass
+        with page.expect_navigation():
+            page.click("text=Log out")
+        assert waiting
 
 
 def _answer_in_the_console(day: Day, browser: Browser) -> None:

@@ -26,6 +26,8 @@ AT_ONCE = 2
 
 def built(folder: Path, target: str = "wheel") -> dict[str, Path]:
     """Build each distribution in `folder`, as a wheel or as an sdist; return the files by distribution."""
+    # Two builders that both find no folder both make it, and hatchling has the second one fail.
+    folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(AT_ONCE) as builders:
         files = builders.map(lambda name: _built(name, folder, target), FOLDERS)
         return dict(zip(FOLDERS, files, strict=True))

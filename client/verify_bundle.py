@@ -50,7 +50,8 @@ ITEMS = (
 )
 
 NOT_COMPUTED = (
-    "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+    "energy_limit, energy_own_limit and energy_known_by of the result were not computed, nor the terms of its "
+    "energy_budget and what they cover"
 )
 LIMITS_NOT_COMPUTED = (
     "whether the run is within the limits of its rule was not computed; see checks.json"

@@ -7,6 +7,7 @@ disable the others.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 from collections.abc import Iterator
@@ -34,7 +35,9 @@ BUILT_IN: Final = {
 """Built-in drivers, found before all others and without installed metadata."""
 FAILURES: Final = (Exception, SystemExit)
 """Exceptions expected from another distribution's code, which may raise anything or call sys.exit."""
-_OF_FAMILY: Final = ("models", "matches", "limits", "meter")
+OF_FAMILY: Final = ("models", "matches", "limits", "meter")
+"""What a driver of a family of VISA meters has."""
+_tried: list[Plugin] = []
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Plugin:
         if inspect.isclass(loaded) and issubclass(loaded, Scheme):
             self._require_whole(loaded)
             return loaded
-        missing = [name for name in _OF_FAMILY if not hasattr(loaded, name)]
+        missing = [name for name in OF_FAMILY if not hasattr(loaded, name)]
         if missing or not callable(loaded):
             lacks = ", ".join(missing) or "a constructor"
             raise self.failure(
@@ -95,6 +98,17 @@ class SchemePlugin:
 
     plugin: Plugin
     scheme: type[Scheme]
+
+
+@contextlib.contextmanager
+def tried(name: str, value: str, distribution: str) -> Iterator[None]:
+    """Use a driver that is not installed for a with statement, in place of an installed one of that name."""
+    plugin = Plugin(EntryPoint(name, value, GROUP), distribution)
+    _tried.append(plugin)
+    try:
+        yield
+    finally:
+        _tried.remove(plugin)
 
 
 def names() -> frozenset[str]:
@@ -180,10 +194,14 @@ def issubclass_of_scheme(loaded: object) -> bool:
 def _plugins() -> Iterator[Plugin]:
     for name, value in BUILT_IN.items():
         yield Plugin(EntryPoint(name, value, GROUP), DISTRIBUTION)
+    yield from _tried
+    hidden = {one.name for one in _tried}
     for point in entry_points(group=GROUP):
         of = point.dist
         # The metadata of an older installation of this distribution may name modules that are gone.
         if of is not None and of.name == DISTRIBUTION:
+            continue
+        if point.name in hidden:
             continue
         distribution = "unknown" if of is None else f"{of.name} {of.version}"
         yield Plugin(point, distribution)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -18,6 +19,8 @@ KEEPS_PORTS: Final = sys.platform == "linux"
 """True if a bound socket keeps others from listening on its port; elsewhere the second bind is refused."""
 HAS_PTYS: Final = sys.platform != "win32"
 """True if `raw_pty` works: Windows has no ptys that a program can open as a serial port."""
+HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX")
+"""True if a socket can have a path and its permissions; Python on Windows has none."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
 """True if `cpu_time_s` works, as it does everywhere but on Windows."""
 PREFERRED_NICE: Final = -10
@@ -178,3 +181,40 @@ else:
         except PermissionError:
             return True
         return True
+
+
+if sys.platform == "win32":
+
+    def locked_by_another(_descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        return False
+
+else:
+
+    def locked_by_another(descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        return False
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can; a power failure then keeps them."""
+    if sys.platform == "win32":
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # a file system without it
+        return
+    finally:
+        os.close(descriptor)

@@ -12,8 +12,11 @@ from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from referee.errors import RefereeError
 
-FORMAT = 5
-"""The newest format, of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
+FORMAT = 6
+"""The newest format, of results with an uncertainty budget."""
+
+FORMAT_OF_RULES = 5
+"""Format of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
 
 FORMAT_OF_BOXES = 4
 STATEMENT = "https://in-toto.io/Statement/v1"

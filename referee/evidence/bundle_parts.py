@@ -23,6 +23,7 @@ from referee.evidence.bundle_container import (
     BEGIN,
     ENVELOPE,
     FORMAT,
+    FORMAT_OF_RULES,
     GROUND_TRUTH,
     JUDGEMENTS,
     LARGEST_PART_BYTES,
@@ -30,6 +31,7 @@ from referee.evidence.bundle_container import (
     json_text,
     pack,
 )
+from referee.evidence.limits_in_bundle import stated_limits
 from referee.evidence.signed_statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_figures import current_judgement
@@ -144,10 +146,14 @@ def _bundle(
         "ground_truth": "secret" if is_secret else "included",
     }
     if run.task != BOXES:
-        about |= {"format": FORMAT, "metric_version": TASK_RULES_VERSION}
+        about |= {"format": FORMAT_OF_RULES, "metric_version": TASK_RULES_VERSION}
         about["task"] = run.task
     if run.rules is not None and run.rules.rule is not None:
-        about["format"] = FORMAT  # an earlier verifier would call its score wrong
+        about["format"] = (
+            FORMAT_OF_RULES  # an earlier verifier would call its score wrong
+        )
+    if judged is not None and judged.energy_budget is not None:
+        about["format"] = FORMAT  # an earlier verifier would call its interval wrong
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents
@@ -190,7 +196,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "meter": {
             "model": model,
             "official": run.official,
-            "limits": asdict(limits) if limits else None,
+            "limits": None if limits is None else stated_limits(limits),
         },
     }
 
@@ -279,8 +285,9 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     result = {
         name: value for name, value in asdict(judged).items() if name not in left_out
     }
-    if judged.others is None:  # as in the formats before tasks
-        del result["others"]
+    for name in ("others", "energy_budget"):  # as in the formats before these
+        if result[name] is None:
+            del result[name]
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}

@@ -12,6 +12,7 @@ from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest_rules import DEFAULT
+from referee.evidence.budget_verification import require_same_budget
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -28,6 +29,9 @@ OF_PROGRAM = ("rules", "v")
 
 
 WITH_UNSEEN_ENERGY = 2  # the first format with that check
+WITH_BUDGET = (
+    6  # the first format with an uncertainty budget, which all bundles of it have
+)
 
 
 def _map(found: Recomputed, _: Given) -> str:
@@ -86,6 +90,17 @@ def _score(found: Recomputed, _: Given) -> str:
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
+    has_budget = "energy_budget" in result
+    is_to_have = found.bundle.manifest["format"] >= WITH_BUDGET
+    require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
+    versions = [
+        signature_parts(one).get("v") for one in (result["signature"], judged.signature)
+    ]
+    require_same_budget(
+        result.get("energy_budget"),
+        judged.energy_budget,
+        has_own_words=versions[0] == versions[1],
+    )
     if judged.map is None:
         return f"{NO_TRUTH_SENTENCE} There is no score."
     rule = rule_of(found.bundle.run)

@@ -51,10 +51,13 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Measure",
         [
             "first-measurement",
+            "lab",
             "scoring",
             "score-api",
             "energy",
+            "meter-api",
             "real-meter",
+            "meters",
             "mlperf",
             "wt300-commands",
         ],

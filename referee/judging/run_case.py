@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import budget_of
 from lpirc_power.meter import Limits, Reading
 from lpirc_score import signature_of
 from lpirc_score.detections.plausibility import limits_by_number
@@ -162,6 +163,7 @@ def judgement_of(
         rules=rules_of_judgement(case),
         energy_own_limit=None if energy is None else energy.own_limit,
         others=dict(found.others) or None,
+        energy_budget=None if energy is None else budget_of(energy).document(),
     )
 
 

@@ -1,14 +1,19 @@
-"""Uncertainty of a judged run's score, from halves of its images, its meter's error limit, and its team's attempts."""
+"""Uncertainty of a judged run's score, from halves of its images, its energy's budget, and its team's attempts."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import Budget
+from lpirc_power.energy.common_error import load_of, reading_limit
+from lpirc_power.energy.limit_parts import READING
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import (
     LEVEL,
@@ -65,7 +70,7 @@ def interval_from(
 
 
 def _energy_interval(energy_wh: float, uncertainty: float) -> tuple[float, float]:
-    """Return the interval of an energy with this relative limit of error."""
+    """Return the interval of an energy with this relative uncertainty, as of `energy_uncertainty`."""
     half_width = Z * energy_wh * uncertainty / math.sqrt(3)
     return max(energy_wh - half_width, 0.0), energy_wh + half_width
 
@@ -101,18 +106,51 @@ def halved_of(
     limit = interval.energy_uncertainty
     if limit is None or energy_wh is None or not is_scorable(energy_wh):
         return None
-    own_limit = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    limits = _limits_of(judged, limit)
+    budget = budget_of_score(judged)
+    is_of_one_range = run.meter_identity and run.setup.range_w
+    of_reading = None if budget is None else reading_limit(budget)
     return Halved(
         judged.map,
         halves,
         energy_wh,
-        shared_limit=limit - own_limit,
-        own_limit=own_limit,
+        shared_limit=limits.of_reading,
+        own_limit=limits.own,
+        load_limit=limits.of_load,
+        load=None if budget is None else load_of(budget),
         images=which and (interval.seed, interval.resamples, which),
-        meter=(run.meter_identity, run.setup)
-        if run.meter_identity and run.setup.range_w
-        else None,
+        meter=(run.meter_identity, run.setup, of_reading) if is_of_one_range else None,
     )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The relative limits of an energy: of the reading, of what depends on the load as well, and of this run alone."""
+
+    of_reading: float
+    of_load: float
+    own: float
+
+
+def _limits_of(judged: Score, limit: float) -> _Limits:
+    """Return the parts of the limit of error `limit`; without a budget, nothing tells the reading's from the others."""
+    budget = judged.energy_budget
+    if budget is None:
+        own = limit if judged.energy_own_limit is None else judged.energy_own_limit
+        return _Limits(0.0, limit - own, own)
+    shared = _as_rectangle(budget, "shared_wh") or 0.0
+    of_reading = _reading_share(budget)
+    of_load = math.sqrt(max(shared**2 - of_reading**2, 0.0))
+    return _Limits(of_reading, of_load, _as_rectangle(budget, "own_wh") or 0.0)
+
+
+def _reading_share(document: Mapping[str, Any]) -> float:
+    budget = Budget.from_document(document)
+    terms = tuple(one for one in budget.terms if one.code == READING and one.is_shared)
+    if not terms:
+        return 0.0
+    alone = Budget(budget.energy_wh, terms)
+    return math.sqrt(3) * (alone.relative(alone.combined_wh) or 0.0)
 
 
 def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
@@ -149,7 +187,32 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     return [*rows, ("its bias", bias)]
 
 
+def budget_of_score(judged: Score) -> Budget | None:
+    """Return the uncertainty budget of a judged run's energy; None without an energy, or for an earlier judgement."""
+    document = judged.energy_budget
+    return None if document is None else Budget.from_document(document)
+
+
 def energy_uncertainty(judged: Score) -> float | None:
-    """Return the relative error limit of a judged run's energy; None if it is unknown or is 100 % or more."""
+    """Return the relative uncertainty of a judged run's energy, as the half-width of a rectangle.
+
+    It is sqrt(3) x the combined standard uncertainty of the budget; of a judgement without one, the limit of error.
+    None if the limit is unknown or is 100 % or more, or the uncertainty is.
+    """
     limit = judged.energy_limit
-    return limit if limit is not None and limit < 1 else None
+    if limit is None or not limit < 1:
+        return None
+    budget = judged.energy_budget
+    if budget is None:
+        return limit
+    found = _as_rectangle(budget, "combined_wh")
+    return found if found is not None and found < 1 else None
+
+
+def _as_rectangle(budget: Mapping[str, Any], name: str) -> float | None:
+    """Return a standard uncertainty of a budget as the relative half-width of a rectangle (JCGM 100:2008, 4.3.7)."""
+    standard_wh: float | None = budget[name]
+    energy_wh: float | None = budget["energy_wh"]
+    if standard_wh is None or not energy_wh:
+        return None
+    return math.sqrt(3) * (standard_wh / abs(energy_wh))

@@ -146,6 +146,25 @@ def test_a_first_measurement(tmp_path: Path) -> None:
     assert (tmp_path / "run.csv").is_file()
 
 
+def test_a_laboratory_measurement(tmp_path: Path) -> None:
+    printed = carry_out(ROOT / "docs" / "lab.md", tmp_path)
+    recorded, _, compared, _ = printed.values()
+    for word in ("warm-up ", "attempt 3 ", "mean energy ", "interval ", "advice "):
+        assert f"\n{word}" in recorded
+    assert re.search(r"^new takes \d+ % less, interval ", compared)
+    assert "inference" in (tmp_path / "new-1.json").read_text()
+    assert (tmp_path / "new.html").is_file()
+
+
+def test_a_look_at_a_measurement(tmp_path: Path) -> None:
+    printed = carry_out(ROOT / "docs" / "lab-pages.md", tmp_path)
+    assert "integrator-trapezoid" in (tmp_path / "run.html").read_text()
+    checked = printed["meter check old.csv"]
+    assert "'Power (mW)' is the power in mW" in checked
+    assert "so the energy has no uncertainty" in checked
+    assert "readings are in run.parquet" in printed["meter export run.csv"]
+
+
 @pytest.mark.skipif(
     shutil.which("curl") is None,
     reason="no curl here: apt-get install curl",

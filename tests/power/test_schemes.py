@@ -129,7 +129,7 @@ def test_a_driver_states_its_limits_and_a_meter_without_any_has_an_energy_withou
         final = sampler.stop()
     counted = (final.energy_wh, final.integrator_s, readings[0].monotonic_s)
     for stated, said in (
-        (limits, "The meter's limit of error is at worst 1.39"),
+        (limits, "The meter's limit of error is 1.39"),
         (
             None,
             "No driver states this meter's limits of error: the uncertainty of its energy is unknown",

@@ -7,14 +7,15 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TextIO
 
 import click
 
+from lpirc_power.endings import on_endings
 from lpirc_power.errors import MeterError
-from lpirc_power.operating_system import ENDINGS, heeded_endings
+from lpirc_power.operating_system import ENDINGS
 
 
 class StatedFailure(click.ClickException):
@@ -29,8 +30,8 @@ class StatedFailure(click.ClickException):
         to_stderr(f"meter: {self.message}")
 
 
-class Boundary(click.Group):
-    """Click group that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
+class Bounded(click.Command):
+    """Click command that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn its known failures into a StatedFailure."""
@@ -55,6 +56,10 @@ class Boundary(click.Group):
             _abandon(sys.stdout)
             place = f"{error.filename}: " if error.filename else ""
             raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
+class Boundary(Bounded, click.Group):
+    """Click group whose commands report failures so."""
 
 
 def to_stderr(sentence: str) -> None:
@@ -91,21 +96,6 @@ def _abandon(stream: TextIO) -> None:
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Call `act` on the signals that end a command; use in the main thread. An ignored SIGHUP (nohup) stays ignored.
-
-    An ignored SIGINT is handled, though: a shell ignores SIGINT for a job that a script starts with `&`, and such a
-    script then ends a recording with `kill -INT`.
-    """
-    former = {number: signal.signal(number, act) for number in heeded_endings()}
-    try:
-        yield
-    finally:
-        for number, before in former.items():
-            signal.signal(number, before)
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:

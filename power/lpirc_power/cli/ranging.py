@@ -16,9 +16,9 @@ from lpirc_power.cli.options import (
     Figure,
     address_argument,
     json_option,
+    require_one,
     setup_options,
 )
-from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError, PassingMeterError
 from lpirc_power.meter import (
@@ -30,6 +30,7 @@ from lpirc_power.meter import (
     require_no_energy,
 )
 from lpirc_power.meter_address import standing
+from lpirc_power.recording_run.course import Course
 from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import updates
@@ -82,6 +83,7 @@ def range_command(
         raise click.UsageError(
             "Ranges are found for one element: name the one with the largest load."
         )
+    require_one(duration, command)
     run = Course(duration, command, real_clocks().monotonic)
     with run.interruptible():
         found = _ranged(address, setup, headroom, run)

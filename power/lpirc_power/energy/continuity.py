@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from lpirc_power.meter import Identity, IntegratorState, Reading
+from lpirc_power.reading_columns import chosen
 
 AHEAD_S: Final = 2.0
 """Allowed excess of TIME over the window: it is in whole seconds, and the integrator starts a little early."""
@@ -65,11 +66,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return "its integrator was reset, or it was switched off, during the recording"
     if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
-    known = [
-        one
-        for one in readings
-        if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)
-    ]
+    known = chosen(readings, _has_sums)
     for before, after in pairwise(known):
         if restarted(before, after):
             return (
@@ -163,3 +160,7 @@ def _missed_s(before: Reading, after: Reading) -> float:
     return (after.monotonic_s - before.monotonic_s) - (
         after.integrator_s - before.integrator_s
     )
+
+
+def _has_sums(reading: Reading) -> bool:
+    return math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)

@@ -19,6 +19,7 @@ from lpirc_power.energy.measurement import (
     check,
 )
 from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen, joined
 
 RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""
@@ -79,9 +80,8 @@ def integrator_trapezoid(
     """
     integrator_wh = measured.integrator_wh
     filled = _filled(inside, measured)
-    readings, inside = (
-        [*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside)
-    )
+    readings = joined(readings, filled)
+    inside = joined(inside, filled)
     times = [r.monotonic_s for r in readings]
     powers_w = [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
@@ -118,17 +118,17 @@ def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Readi
 
     Each has the mean power implied by the rise of WH, so the sum over a gap equals what the meter integrated.
     """
-    seen = [
-        one
-        for one in inside
-        if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)
-    ]
-    sums = [(one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen]
+    seen = chosen(
+        inside,
+        lambda one: math.isfinite(one.power_w + one.energy_wh + one.integrator_s),
+    )
+    if not seen:
+        return []
+    sums = ((one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen)
+    first = (measured.start_s, 0.0, 0.0)
     final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
     found = []
-    for before, after in pairwise(
-        [(measured.start_s, 0.0, 0.0), *sums, final] if seen else []
-    ):
+    for before, after in pairwise(itertools.chain([first], sums, [final])):
         pause_s, grown_wh, ran_s = (
             later - earlier for earlier, later in zip(before, after, strict=True)
         )
@@ -211,7 +211,7 @@ def _unseen_wh(
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
     """Return the largest power near either end of the window, or of all readings if none is near an end."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
-    finite = [reading for reading in readings if math.isfinite(reading.power_w)]
+    finite = chosen(readings, lambda one: math.isfinite(one.power_w))
     near: list[Reading] = []
     for reading in finite:
         from_start_s = abs(reading.monotonic_s - measured.start_s)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
+from lpirc_power.reading_columns import chosen
 
 Severity = Literal["error", "warning"]
 
@@ -69,11 +70,11 @@ class Measurement:
         """Return the largest time by which the integrator may have outlasted the window because of start and stop."""
         return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
-    def inside(self, readings: Sequence[Reading]) -> list[Reading]:
+    def inside(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Return the readings in the window."""
-        return [
-            one for one in readings if self.start_s <= one.monotonic_s <= self.end_s
-        ]
+        return chosen(
+            readings, lambda one: self.start_s <= one.monotonic_s <= self.end_s
+        )
 
     @property
     def exact(self) -> bool:
@@ -82,6 +83,20 @@ class Measurement:
             not self.integrator_s.is_integer()
             or 0 < self.integrator_s == self.setup.integrator_timer_s
         )
+
+    def age_s(self, readings: Sequence[Reading]) -> float:
+        """Return how old a value of the counter may be when it is read.
+
+        If the driver states no age, that is one update interval for a meter whose TIME has fractions of a second: it is
+        a counter that is read and not told to start. It is 0 for others, which integrate between two commands.
+        """
+        if self.limits is not None and self.limits.age_s is not None:
+            return self.limits.age_s
+        times_s = [self.integrator_s, *(one.integrator_s for one in readings[-2:])]
+        known_s = (one for one in times_s if math.isfinite(one))
+        if all(one.is_integer() for one in known_s):
+            return 0.0
+        return self.setup.update_interval_s
 
     @property
     def energy_s(self) -> float:

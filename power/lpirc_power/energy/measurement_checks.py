@@ -19,6 +19,8 @@ from lpirc_power.energy.step_checks import (
     integrator_stopped,
 )
 from lpirc_power.meter import Reading
+from lpirc_power.own_term import own_limit_w
+from lpirc_power.reading_columns import chosen
 
 LEAST_OF_RANGE: Final = 0.005
 """Part of a range below which a signal is shown and integrated as 0; twice as much at crest factor 6.
@@ -92,7 +94,7 @@ def _flagged(
 
 def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`negative-power`: no reading is further below 0 than the meter's error allows."""
-    finite = [r for r in inside if math.isfinite(r.power_w)]
+    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
     largest_w = max((abs(r.power_w) for r in finite), default=0.0)
     limits = measured.limits and measured.limits.under(measured.setup)
     range_w = power_range_w(measured.setup, limits)
@@ -105,7 +107,9 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
         # So close to 0, AC and DC cannot be told apart.
         limit = limit_w(reading.power_w, apparent, range_w, limits, None)
-        return UNKNOWN_NOISE * largest_w if limit is None else limit
+        if limits is None or limit is None:
+            return UNKNOWN_NOISE * largest_w
+        return limit + own_limit_w(limits.own, reading.power_w)
 
     negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
     least_w = min((reading.power_w for reading in finite), default=math.nan)
@@ -132,7 +136,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
 
     Single readings of 0 are a warning, because most of the energy was measured. A mean below the limit is an error.
     """
-    finite = [r for r in inside if math.isfinite(r.power_w)]
+    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
     range_w = power_range_w(measured.setup, measured.limits)
     mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
     least = LEAST_OF_RANGE * measured.setup.crest_factor / 3
@@ -186,9 +190,10 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
         if later - earlier > limit_s
     ]
     longest_s = max(found_s, default=0.0)
-    expected = (
-        max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
-    )
+    # A sensor may wait for its counter's next value, as long as that may take.
+    waits_s = 0.0 if measured.limits is None else measured.age_s(inside)
+    update_s = measured.setup.update_interval_s + waits_s
+    expected = max(measured.elapsed_s - sum(found_s), 0.0) / update_s
     spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
     missed = len(inside) < LEAST_PART * expected - spared
     sentences = []

@@ -11,6 +11,7 @@ from typing import Final
 from lpirc_power.energy.integral import TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.reading_columns import chosen
 
 UPDATES_BESIDE: Final = 2.0
 """Maximum number of updates in a rise of WH that lie outside the pause: one before it and one after it."""
@@ -47,15 +48,29 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
 
 def energy_wh(inside: Sequence[Reading], some: Sequence[Reading]) -> float:
     """Return the energy in Wh of `some` of the readings: power x time since the previous reading."""
-    wanted = {id(one) for one in some if math.isfinite(one.power_w)}
+    # Not by identity: readings in columns are made anew each time they are looked at.
+    wanted = {one.monotonic_s for one in some if math.isfinite(one.power_w)}
     steps = (
         (after, after.monotonic_s - before.monotonic_s)
         for before, after in pairwise(inside)
     )
     return (
-        math.fsum(one.power_w * pause_s for one, pause_s in steps if id(one) in wanted)
+        math.fsum(
+            one.power_w * pause_s for one, pause_s in steps if one.monotonic_s in wanted
+        )
         / 3600.0
     )
+
+
+def ended_early(inside: Sequence[Reading], measured: Measurement) -> str:
+    """Say since when the integrator did not run, as the end of a sentence; empty if it ran to its end."""
+    for one in inside:
+        if not _runs(one, measured):
+            at_s = one.monotonic_s - measured.start_s
+            if one.state is IntegratorState.ERROR:
+                return f"the counter began anew, or the meter's power failed, by {at_s:.1f} s of the window"
+            return f"the integrator did not run at {at_s:.1f} s of the window ({_stop(one)})"
+    return ""
 
 
 def _runs(reading: Reading, measured: Measurement) -> bool:
@@ -79,20 +94,19 @@ def _stop(reading: Reading) -> str:
 
 def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`integrator-steps`: from reading to reading, WH rises as the power implies and TIME as the host's clock does."""
-    seen = [
-        one
-        for one in inside
-        if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)
-    ]
+    seen = chosen(inside, _has_sums)
     faults = sorted((*_energy_faults(seen, measured), *_time_faults(seen, measured)))
     figures: dict[str, float] = {"faults": len(faults), "readings": len(seen)}
     sentence = f"WH and TIME rose as they should, in {len(seen)} readings."
     if faults:
         at_s = faults[0][0] - measured.start_s
         cost_wh = max(fault[2] for fault in faults)
+        cost = "what it cost is unknown"
+        if math.isfinite(cost_wh):
+            cost = f"it may have cost {cost_wh:.3g} Wh"
         sentence = (
             f"WH or TIME are implausible in {len(faults)} steps between readings, the first at {at_s:.1f} s of the "
-            f"window, where {faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
+            f"window, where {faults[0][1]}; {cost}."
         )
         figures |= {"first_s": at_s, "cost_wh": cost_wh}
     return check("integrator-steps", not faults, "error", sentence, **figures)
@@ -102,7 +116,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
 class _Step:
     """WH at two consecutive readings, and the readings around it: the first of the two and up to two after it.
 
-    `longest_s` is the longest time that the difference in WH can cover.
+    `longest_s` is the longest time that the difference in WH can cover, and each value may be `age_s` old.
     """
 
     before_s: float
@@ -110,6 +124,7 @@ class _Step:
     after_s: float
     after_wh: float
     longest_s: float
+    age_s: float
     around: Sequence[Reading]
 
     @property
@@ -144,6 +159,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
 def _steps(seen: Sequence[Reading], measured: Measurement) -> Iterator[_Step]:
     """Yield the steps from reading to reading; the last one leads to the integrator's final value."""
     interval_s = measured.setup.update_interval_s
+    age_s = measured.age_s(seen)
     ran_on_s = max(measured.integrator_s - measured.elapsed_s, 0.0)
     stop_s = measured.start_stop_at_most_s + (measured.end_s + ran_on_s)
     sums = [
@@ -153,8 +169,8 @@ def _steps(seen: Sequence[Reading], measured: Measurement) -> Iterator[_Step]:
     # On a busy host an answer may be late. Its values are certainly older than the next query.
     untils_s = [*(at_s for at_s, _ in sums[2:]), stop_s + interval_s]
     for place, (before, after) in enumerate(pairwise(sums)):
-        longest_s = untils_s[place] - before[0] + interval_s
-        yield _Step(*before, *after, longest_s, seen[place : place + 3])
+        longest_s = untils_s[place] - before[0] + interval_s + age_s
+        yield _Step(*before, *after, longest_s, age_s, seen[place : place + 3])
 
 
 def _rise_faults(
@@ -166,7 +182,7 @@ def _rise_faults(
     interval_s = measured.setup.update_interval_s
     pause_s = step.after_s - step.before_s
     known = step.is_known and pause_s <= UNSEEN_UPDATES * interval_s
-    longest_known_s = (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
+    longest_known_s = (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s + step.age_s
     most_w = measured.most_w
     if known and step.longest_s <= longest_known_s:
         most_w = max(0.0, *(one.power_w for one in step.around))
@@ -174,7 +190,9 @@ def _rise_faults(
     least_wh = least_w * step.longest_s / 3600.0
     if known and least_wh == 0.0 and _integrates(step, measured):
         around_w = min(one.power_w for one in step.around)
-        least_wh = LEAST_SHARE * around_w * min(pause_s, interval_s) / 3600.0
+        # A counter that is read twice between its own updates does not move.
+        least_s = max(min(pause_s, interval_s) - step.age_s, 0.0)
+        least_wh = LEAST_SHARE * around_w * least_s / 3600.0
     grown_wh = step.grown_wh
     at_s = min(step.after_s, measured.end_s)
     words = f"WH goes from {step.before_wh:.6g} to {step.after_wh:.6g}"
@@ -198,7 +216,7 @@ def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fa
     """Yield a fault if a reading shows more power than WH can contain, given its rise `around_wh` at that time."""
     interval_s = measured.setup.update_interval_s
     shown_w = step.around[0].power_w
-    shown_wh = shown_w * interval_s / 3600.0
+    shown_wh = shown_w * max(interval_s - step.age_s, 0.0) / 3600.0
     is_last = step.after_s >= measured.end_s - TIME_TOLERANCE_S
     ended = around_wh <= step.resolution_wh and is_last
     # The timer may end in the middle of an update.
@@ -223,11 +241,12 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
     thus bounds the time of its start.
     """
     interval_s = measured.setup.update_interval_s
+    age_s = measured.age_s(seen)
     asked_s = [*(one.monotonic_s for one in seen), measured.end_s]
     bounds = [
         (
             asked_s[place],
-            asked_s[place] - interval_s - one.integrator_s,
+            asked_s[place] - interval_s - age_s - one.integrator_s,
             asked_s[place + 1] - one.integrator_s,
         )
         for place, one in enumerate(seen)
@@ -237,7 +256,7 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
         measured.end_s,
         measured.start_s + (measured.setup.integrator_timer_s or math.inf),
     )
-    bounds.append((end_s, end_s - measured.integrator_s, math.inf))
+    bounds.append((end_s, end_s - age_s - measured.integrator_s, math.inf))
     latest_s = (
         measured.start_s + interval_s
     )  # a meter may begin to integrate at its next update
@@ -252,3 +271,7 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
             )
             yield at_s, f"TIME is {lag_s:.1f} s or more behind", cost_wh
             latest_s = by_s  # each loss counts once
+
+
+def _has_sums(reading: Reading) -> bool:
+    return math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)

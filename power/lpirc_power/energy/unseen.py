@@ -16,6 +16,7 @@ from typing import Final
 
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
 from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen
 
 LEAST_GAP_S: Final = 1.0
 """Least pause that is a gap: a busy host causes shorter ones, whose energy `integrator-trapezoid` checks."""
@@ -38,8 +39,12 @@ class Stretch:
 
     def off_wh(self, least_w: float, most_w: float) -> float:
         """Return the largest error of `grown_wh`, given that the power was between `least_w` and `most_w`."""
+        return max(*self.bounds_wh(least_w, most_w), 0.0)
+
+    def bounds_wh(self, least_w: float, most_w: float) -> tuple[float, float]:
+        """Return by how much `grown_wh` may be too little, and by how much too much; below 0 if it must be off."""
         lost_wh = most_w * self.unseen_s / 3600.0 - self.grown_wh
-        return max(lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0, 0.0)
+        return lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,13 @@ class Unseen:
     def blind(self) -> int:
         """Return the number of readings without data in the stretches."""
         return sum(one.blind for one in self.stretches)
+
+    @property
+    def bounds_wh(self) -> tuple[float, float]:
+        """Return by how much all stretches together may have too little energy, and by how much too much."""
+        bounds = [one.bounds_wh(self.least_w, self.most_w) for one in self.stretches]
+        too_little_wh = math.fsum(lost_wh for lost_wh, _ in bounds)
+        return too_little_wh, math.fsum(more_wh for _, more_wh in bounds)
 
     @property
     def off_wh(self) -> float:
@@ -86,7 +98,7 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
         measured.setup.range_w is not None
     )  # automatic ranging blinds a meter, and nobody touched it
     settled_s = measured.start_s + max(2.0 * interval_s, TIME_RESOLUTION_S)
-    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh)]
+    seen = chosen(inside, lambda one: math.isfinite(one.power_w + one.energy_wh))
     points = [
         (measured.start_s, 0.0),
         *((one.monotonic_s, one.energy_wh) for one in seen),

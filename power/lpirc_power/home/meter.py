@@ -69,6 +69,9 @@ class Sensor(Protocol):
 class Integrator:
     """Adds up a sensor's energy while it runs; stops by itself when its timer has run out.
 
+    A sensor that counts anew was restarted, and the energy between is unknown: the state is then ERROR, and the sums
+    are those before.
+
     The timer runs on `running_s`. If it ends between two looks, the energy of the part before its end is counted.
     `energy_wh` and `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
     """
@@ -99,6 +102,9 @@ class Integrator:
         """Add the energy since the last call if the integrator runs."""
         if self.state is not IntegratorState.START or self._last is None:
             return
+        if _has_restarted(self._last, sample):
+            self.state = IntegratorState.ERROR
+            return
         passed_s = sample.running_s - self._last.running_s
         share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
         self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
@@ -113,6 +119,14 @@ class Integrator:
         self.advance(sample)
         if self.state is IntegratorState.START:
             self.state = IntegratorState.STOP
+
+
+def _has_restarted(before: Sample, after: Sample) -> bool:
+    """Return True if a counter has begun anew: it fell, though no power was negative."""
+    if after.running_s < before.running_s:
+        return True
+    is_negative = before.power_w < 0 or after.power_w < 0
+    return after.energy_wh < before.energy_wh and not is_negative
 
 
 class HomeMeter:
@@ -244,8 +258,9 @@ class HomeMeter:
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
-    def lock_panel(self) -> None:
-        """Do nothing: a sensor has no keys."""
+    def lock_panel(self) -> bool:
+        """Return False: a sensor has no keys."""
+        return False
 
     def unlock_panel(self) -> bool:
         """Return False: a sensor has no keys."""

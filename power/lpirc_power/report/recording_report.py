@@ -9,16 +9,22 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from lpirc_power.energy import (
+    Budget,
     Check,
     Energy,
     Measurement,
     above_idle_wh,
+    budget_of,
     energy_checks,
     energy_of,
 )
 from lpirc_power.energy.continuity import why_lost
+from lpirc_power.energy.idle_energy import IdlePower, net_budget
+from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
+from lpirc_power.record.document import Mark, Record
+from lpirc_power.report.budget_words import budget_summary, interval_words
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -30,6 +36,8 @@ from lpirc_power.report.reading_facts import (
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
+UNKNOWN: Final = "unknown"
+"""Maker of a meter that no record names."""
 LEAST_UPDATES: Final = 10
 """Minimum length, in updates, of a window with a mean power; in a shorter window, start and stop distort it."""
 JOULES_PER_WH: Final = 3600.0
@@ -39,7 +47,9 @@ JOULES_PER_WH: Final = 3600.0
 class Recorded:
     """A recording, its energy, and the measurement behind it.
 
-    The last of the `readings` gives the energy; `rows` is the number of readings in the file.
+    The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
+    about what a stored recording does not say; `record` is None for a CSV file alone. `unanswered` are the codes of
+    checks that the recording cannot confirm, since it does not say what they need; it may still contradict them.
     """
 
     identity: Identity
@@ -49,6 +59,24 @@ class Recorded:
     link_events: Sequence[LinkEvent]
     file: str
     rows: int
+    marks: Sequence[Mark] = ()
+    record: Record | None = None
+    doubts: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
+
+    @property
+    def is_meter_known(self) -> bool:
+        """Return True if the meter itself has said which one it is."""
+        return self.identity.maker != UNKNOWN
+
+    @property
+    def broken(self) -> str:
+        """Return how a recording that did not end as it was meant to came to its end; empty for a whole one."""
+        if self.record is None:
+            return ""
+        if self.record.ended is None:
+            return "up to its last row: the recording was cut off"
+        return "the recording was interrupted" if self.record.ended.interrupted else ""
 
     @property
     def standing(self) -> Standing:
@@ -59,11 +87,10 @@ class Recorded:
     def no_energy(self) -> str | None:
         """Return a sentence that says why there is no valid energy; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
-        return (
-            None
-            if why is None
-            else f"There is no energy of the meter {self.identity}: {why}."
-        )
+        if why is None:
+            return None
+        meter = f" of the meter {self.identity}" if self.is_meter_known else ""
+        return f"There is no energy{meter}: {why}."
 
     @property
     def energy_wh(self) -> float:
@@ -98,9 +125,30 @@ class Recorded:
         return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
 
     @functools.cached_property
+    def above_idle_budget(self) -> Budget | None:
+        """The uncertainty budget of the energy above idle; None without one."""
+        idle = self.idle
+        if idle is None or self.budget is None:
+            return None
+        load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
+        power = IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
+        return net_budget(self.budget, power, self.measured)
+
+    @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The checks of the energy."""
-        return energy_checks(self.readings, self.measured, self.energy)
+        """The checks of the energy that the recording can answer."""
+        found = energy_checks(self.readings, self.measured, self.energy)
+        return tuple(one for one in found if self._is_answered(one))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The codes of the checks that the recording does not answer."""
+        answered = [one.code for one in self.checks]
+        return tuple(code for code in self.unanswered if code not in answered)
+
+    def _is_answered(self, one: Check) -> bool:
+        failed = not one.ok and one.severity == "error"
+        return failed or one.code not in self.unanswered
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -111,16 +159,23 @@ class Recorded:
             if not check.ok and check.severity == "error"
         )
 
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget of the energy; None if there is no energy."""
+        return None if self.no_energy else budget_of(self.energy)
+
     @property
     def uncertainty(self) -> float | None:
-        """Return the relative limit of error of the energy; None if it is unknown or there is no energy."""
-        return None if self.no_energy else self.energy.limit
+        """Return the relative guaranteed limit of the energy; None if it is unknown or there is no energy."""
+        budget = self.budget
+        return None if budget is None else budget.relative(budget.guaranteed_wh)
 
 
 def recorded_facts(recorded: Recorded) -> dict[str, object]:
     """Return a recording, ready for JSON."""
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
+    net = recorded.above_idle_budget
     limit = recorded.uncertainty
     start_stop = (
         None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
@@ -132,6 +187,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "energy_wh": json_ready(recorded.energy_wh),
         "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
         "no_energy": recorded.no_energy,
+        "broken": recorded.broken,
         "needs_review": bool(recorded.failed or recorded.no_energy),
         "mean_power_w": json_ready(recorded.power_w),
         "duration_s": measured.elapsed_s,
@@ -140,12 +196,14 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         if recorded.idle is None
         else json_ready(recorded.idle.power_w),
         "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
+        "above_idle_budget": None if net is None else net.document(),
         "accuracy": {
             **accuracy_facts(recorded.power_w, limit),
             "start_stop_percent": start_stop,
             "drift_percent": drift,
             "known_by": recorded.energy.known_by,
         },
+        "budget": None if recorded.budget is None else recorded.budget.document(),
         "readings": len(recorded.readings),
         "file": recorded.file,
         "rows": recorded.rows,
@@ -156,8 +214,8 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     }
 
 
-def recorded_lines(recorded: Recorded) -> list[str]:
-    """Return a recording as lines for people: its figures, and the checks that failed."""
+def figure_rows(recorded: Recorded) -> dict[str, str]:
+    """Return the figures of a recording in words, by name; those that it lacks are left out."""
     rows = recorded.rows
     readings = len(recorded.readings)
     of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
@@ -165,12 +223,28 @@ def recorded_lines(recorded: Recorded) -> list[str]:
         "energy": _energy(recorded),
         "mean power": _power(recorded),
         "accuracy": _accuracy(recorded),
+        **_uncertainty(recorded),
         "above idle": _above_idle(recorded),
-        "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
+        "meter": meter_words(recorded),
         "recording": f"{of_them} readings in {recorded.file}",
     }
+    return {name: value for name, value in named.items() if value}
+
+
+def meter_words(recorded: Recorded) -> str:
+    """Return the meter and why it counts; a meter that no record names is unknown, but for a model that was stated."""
+    identity = recorded.identity
+    if recorded.is_meter_known:
+        return f"{identity}, {standing_words(recorded.standing)}"
+    return (
+        identity.model if identity.model == UNKNOWN else f"{identity.model}, as stated"
+    )
+
+
+def recorded_lines(recorded: Recorded) -> list[str]:
+    """Return a recording as lines for people: its figures, and the checks that failed."""
     failed = [check for check in recorded.checks if not check.ok]
-    found = lines({name: value for name, value in named.items() if value})
+    found = lines(figure_rows(recorded))
     found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
     return found if failed else [*found, f"{'checks':16} all hold"]
 
@@ -180,11 +254,11 @@ def _energy(recorded: Recorded) -> str:
         return "none"
     energy_wh = recorded.energy_wh
     energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
-    return (
-        f"{energy}, needs review: {', '.join(recorded.failed)}"
-        if recorded.failed
-        else energy
-    )
+    if recorded.failed:
+        energy += f", needs review: {', '.join(recorded.failed)}"
+    if recorded.energy.ended:
+        energy += f"; {recorded.energy.ended}"
+    return f"{energy}; {recorded.broken}" if recorded.broken else energy
 
 
 def _power(recorded: Recorded) -> str:
@@ -192,10 +266,12 @@ def _power(recorded: Recorded) -> str:
         return ""
     if recorded.has_power:
         return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
+    why = "too short compared with the time for starting and stopping the integrator"
+    if "integrator-trapezoid" in recorded.unanswered:
+        why = "too few for a mean: how long the first and the last one count is unknown"
     return (
         f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
-        f"{recorded.measured.setup.update_interval_s:g} s, too short compared with the time for starting and "
-        "stopping the integrator"
+        f"{recorded.measured.setup.update_interval_s:g} s, {why}"
     )
 
 
@@ -213,8 +289,17 @@ def _accuracy(recorded: Recorded) -> str:
     if recorded.energy.signal is None:
         shown += ", the larger limit of AC and DC"
     return shown + (
-        ", at worst: ranges were automatic" if recorded.energy.automatic else ""
+        ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""
     )
+
+
+def _uncertainty(recorded: Recorded) -> dict[str, str]:
+    """Return the lines of the budget; `accuracy` is its guaranteed limit already."""
+    if recorded.budget is None:
+        return {}
+    found = budget_summary(recorded.budget)
+    found.pop("guaranteed", None)
+    return found
 
 
 def _above_idle(recorded: Recorded) -> str:
@@ -222,4 +307,9 @@ def _above_idle(recorded: Recorded) -> str:
     above_wh = recorded.above_idle_wh
     if idle is None or above_wh is None or recorded.no_energy:
         return ""
-    return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"
+    net = recorded.above_idle_budget
+    known = "" if net is None else f" {interval_words(net)}"
+    return (
+        f"{figure(above_wh, 'Wh')}{known}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s, from "
+        f"update to update +-{figure(idle.spread_w, 'W', 3)}"
+    )

@@ -35,6 +35,9 @@ class MeterSession:
         self._meter: Meter | None = None
         self._attached = False
         self._configured = False
+        self._has_lock = True
+        self.integrates_again = False
+        """True if the meter, to be restored, was found integrating: another program has started it."""
 
     def untouched(self) -> Meter:
         """Return the meter, opening a link if there is none; `meter-changed` if another meter answers.
@@ -78,6 +81,7 @@ class MeterSession:
         self.drop()
         self.identity = None
         self._configured = False
+        self._has_lock = True
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
         """Set the meter up. From now on, closing restores its former settings.
@@ -96,12 +100,19 @@ class MeterSession:
                 meter.stop()
                 meter.configure(setup)
             self._attached = True
+            self._element = setup.element  # for the next link, too
         except (MeterBusy, MeterRangeError):  # nothing was set
             self._configured = before
             raise
 
+    def lock_panel(self) -> None:
+        """Lock the meter's panel, and note whether it has a lock; a driver that returns None may have one."""
+        self._has_lock = self.meter().lock_panel() is not False
+
     def unlock_panel(self) -> None:
-        """Unlock the meter's panel; never raises, since `meter unlock` can do it later."""
+        """Unlock the meter's panel, if it has a lock; never raises, since `meter unlock` can do it later."""
+        if not self._has_lock:
+            return
         try:
             self.untouched().unlock_panel()
         except MeterError as error:
@@ -143,6 +154,7 @@ class MeterSession:
         meter = self.untouched()
         state = meter.state()
         if state is IntegratorState.START:
+            self.integrates_again = True
             _log.warning(
                 "The meter %s integrates again; its settings are left unchanged.",
                 self.identity,

@@ -205,7 +205,7 @@ class Sampler:
                     self._setup
                 )  # so the driver knows what to watch; the end compares again
                 self._has_locked = True
-                meter.lock_panel()
+                self._session.lock_panel()
                 is_watched = True
             self._started = True
             self._begin(is_watched=is_watched)
@@ -242,7 +242,8 @@ class Sampler:
         with self._link_lock:
             if restore_settings:
                 self._restore_settings()
-                if self._has_locked:
+                # A meter that integrates again is locked for the run of another program.
+                if self._has_locked and not self._session.integrates_again:
                     self.unlock_panel()
             self._session.close()
 
@@ -286,7 +287,7 @@ class Sampler:
                     meter.identity,
                 )
             self._has_locked = True
-            meter.lock_panel()
+            self._session.lock_panel()
         except MeterError as error:
             self._drop_if_passing(error)
             raise

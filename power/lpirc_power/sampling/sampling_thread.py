@@ -134,7 +134,7 @@ class Sampling:
                     not self._is_watched
                 ):  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
-                    meter.lock_panel()
+                    self._session.lock_panel()
                     self._is_watched = True
             except MeterError as error:
                 self._session.drop()

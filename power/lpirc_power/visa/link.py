@@ -232,7 +232,10 @@ def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
     except (OSError, ValueError) as error:  # no library, no such wrapper
         why = f"no vendor VISA is installed for the backend {backend}; install one, or use {PURE_PYTHON}."
         if backend.endswith(SIMULATED):
-            why = f"the backend {backend} needs the Python package pyvisa-sim, and any file named before @ must exist."
+            why = (
+                f"the backend {backend} needs the Python package pyvisa-sim (pip install pyvisa-sim), and any file "
+                "named before @ must exist."
+            )
         raise link_failures.no_backend(address, why) from error
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lpirc_power.channels import JOINT
 from lpirc_power.errors import MeterRangeError
 from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits
 
@@ -39,6 +40,7 @@ _E: Final = Limits(
     crest_factor_6_times=2.0,
     source="IM WT310E-02EN, pages 7-7 and 7-8",
     drift=_DRIFT,
+    age_s=0.0,  # it integrates between two commands
 )
 _FIRST: Final = replace(
     _E,
@@ -122,10 +124,15 @@ def model_named(name: str) -> Model | None:
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
-    """Return the elements meant by `element`, a single one or "sum"; `name` is the model's.
+    """Return the elements meant by `element`, a single one, several ("1+3") or "sum"; `name` is the model's.
 
     Raises MeterError `meter-range`, which lists the existing elements, for any other.
     """
+    several = element.split(JOINT)
+    if len(several) > 1 and several == [
+        one for one in model.elements if one in several
+    ]:
+        return tuple(several)
     if element not in model.measurable:
         if len(model.elements) == 1:
             has = f"a {name} has element {model.elements[0]} only"

@@ -14,8 +14,9 @@ from lpirc_power.energy.power_error_limit import (
     signal_of,
     uncertainty,
 )
-from lpirc_power.meter import Setup
+from lpirc_power.meter import Limits, Setup
 from lpirc_power.meter_address import limits_of
+from lpirc_power.own_term import OwnTerm
 
 
 @pytest.mark.parametrize(
@@ -377,3 +378,15 @@ def test_a_drift_that_is_not_known_leaves_only_the_limit_of_ac() -> None:
     assert [limit_of(10.0, 10.0, 30.0, limits, signal, math.nan) is None for signal in ("ac", "dc", None)] == [
         False, True, True
     ]  # fmt: skip
+
+
+def test_the_accuracy_of_a_reading_has_what_the_driver_states_as_its_own() -> None:
+    own = (
+        OwnTerm("offset", "the constant part", "data sheet", power_w=0.010),
+        OwnTerm("clamp", "the clamp", "data sheet", share=0.02),
+        OwnTerm("step", "the step of the counter", "data sheet", energy_wh=0.001),
+    )
+    limits = Limits(0.015, 0.0, 0.0, 0.0, 15.0, source="data sheet", own=own)
+    setup = Setup(None, None, 0.25, 0)
+    found = uncertainty(setup, limits, 5.0, 0.2, 1.0, 1.0)
+    assert found == pytest.approx(0.015 + 0.02 + 0.010)

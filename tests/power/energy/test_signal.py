@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from lpirc_power.meter import Limits
+from lpirc_power.own_term import OwnTerm
 
 
 def flat(
@@ -110,6 +114,20 @@ def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
     limit_w = 0.002 * 15.0 + 0.001 * abs(power_w)
     found = checks(readings, measurement())["negative-power"]
     assert found.ok is (power_w >= -limit_w)
+
+
+def test_what_a_driver_states_as_its_own_may_lie_below_nothing(
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+) -> None:
+    offset = OwnTerm("offset", "the constant part", "data sheet", power_w=0.010)
+    limits = Limits(0.015, 0.0, 0.0, 0.0, 15.0, source="data sheet", own=(offset,))
+    measured = measurement({"voltage_range_v": None, "current_range_a": None})
+    measured = replace(measured, limits=limits)
+    for power_w, holds in ((-0.010, True), (-0.011, False)):
+        readings = [*flat(reading, 6.0), reading(5.5, power_w=power_w)]
+        assert checks(readings, measured)["negative-power"].ok is holds
 
 
 def test_nanowatts_below_nothing_are_noise_in_automatic_ranges_too(

@@ -199,3 +199,40 @@ def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:
         recorded_lines(found)
     )
     assert recorded_facts(found)["rows"] == 3
+
+
+def test_the_budget_stands_beside_the_limit_in_lines_and_json(recorded: Any) -> None:
+    found = recorded(8.0)
+    budget = found.budget
+    assert budget.guaranteed_wh == pytest.approx(found.uncertainty * found.energy_wh)
+    assert budget.coverage_wh < budget.guaranteed_wh
+    # Start and stop, 1.5 %, beside 0.225 % of the meter: one rectangle, k = 1.65 nearly.
+    assert (
+        row(found, "uncertainty") == "+-0.000193 Wh (+-1.45 %) with 95.45 %, k = 1.66"
+    )
+    assert row(found, "expanded").endswith(", k = 2")
+    assert row(found, "terms").startswith(
+        "99% start and stop, 1% the error of the range"
+    )
+    facts: Any = recorded_facts(found)
+    assert facts["budget"] == budget.document()
+    json.dumps(facts, allow_nan=False)
+
+
+def test_an_unknown_budget_says_why_in_one_line(recorded: Any) -> None:
+    found = recorded(8.0, model="replay")
+    assert row(found, "uncertainty").startswith(
+        "One term of the uncertainty is unknown: the error of the reading. No driver states"
+    )
+    assert row(found, "expanded") == ""
+    facts: Any = recorded_facts(found)
+    assert facts["budget"]["coverage_wh"] is None
+    json.dumps(facts, allow_nan=False)
+
+
+def test_without_an_energy_there_is_no_budget(recorded: Any) -> None:
+    lost = {"energy_wh": 0.0, "integrator_s": 0.0, "state": IntegratorState.RESET}
+    found = recorded(8.0, **lost)
+    assert found.budget is None
+    assert recorded_facts(found)["budget"] is None
+    assert row(found, "uncertainty") == ""

@@ -78,7 +78,10 @@ def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_i
     )
 
 
-def write(path: Path, *readings: Reading) -> None:
+def write(
+    path: Path,
+    *readings: Reading,
+) -> None:
     path.write_text("\n".join((header_line(), *map(row, readings))))
 
 

@@ -288,4 +288,16 @@ def test_without_libusb_or_pyusb_it_says_what_to_install(
     bus.reload()
     error = failure()
     assert error.code == "meter-backend"
-    assert ("package pyusb" in error.sentence) is True
+    assert ("package pyusb; install it: pip install pyusb" in error.sentence) is True
+
+
+def test_the_one_meter_on_usb_without_pyusb_is_told_of_pyusb_not_of_libusb(
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bus(None)
+    monkeypatch.setitem(sys.modules, "usb.core", None)
+    error = failure("USB0::0x0B21::0x0025::INSTR")
+    assert error.code == "meter-backend"
+    assert ("install it: pip install pyusb" in error.sentence) is True
+    assert "libusb" not in error.sentence

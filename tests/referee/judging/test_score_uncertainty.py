@@ -22,7 +22,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.ranking import Level
-from referee.judging.score_uncertainty import described, halved
+from referee.judging.score_uncertainty import budget_of_score, described, halved
 from referee.judging.standings import standings
 from referee.store.records import RunState
 from tests.referee.factories import (
@@ -486,3 +486,25 @@ def test_a_run_without_energy_has_an_interval_of_its_map_only(contest: Contest) 
     interval = judge_with_interval(contest, run, CLOCK).interval
     assert interval is not None
     assert interval.score_low is None
+
+
+def test_runs_on_one_meter_share_the_maker_s_terms_of_their_budgets(
+    contest: Contest,
+) -> None:
+    run = closed_run(contest)
+    judged = judge_with_interval(contest, run, CLOCK)
+    found = known(contest, run)
+    budget = budget_of_score(judged)
+    assert found is not None
+    assert budget is not None
+    assert judged.energy_limit is not None
+    root = math.sqrt(3) / budget.energy_wh
+    of_reading = next(one for one in budget.terms if one.code == "reading")
+    assert found.shared_limit == pytest.approx(root * (of_reading.standard_wh or 0.0))
+    shared = math.hypot(found.shared_limit, found.load_limit)
+    assert shared == pytest.approx(root * (budget.shared_wh or 0.0))
+    assert found.load is not None
+    assert found.own_limit == pytest.approx(root * (budget.own_wh or 0.0))
+    whole = math.hypot(shared, found.own_limit)
+    assert whole == pytest.approx(root * (budget.combined_wh or 0.0))
+    assert whole < judged.energy_limit

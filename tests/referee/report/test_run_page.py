@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.energy import Budget
+from lpirc_power.report.budget_words import interval_words
 from lpirc_testsets import Category, TestSet, load_test_set, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from referee.clock import Clock
@@ -198,6 +200,13 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
         r'<th scope="row">([\w-]+)</th><td>([\d.]+)</td><td>[\d.]+</td></tr>',
         text,
     )[-len(aps) :] == [(name, f"{ap:.5f}") for ap, name in aps]
+    budget = Budget.from_document(document["energy_budget"])
+    for shown in (
+        "How certain the energy is",
+        interval_words(budget).replace("+-", "\N{PLUS-MINUS SIGN}"),
+        *(term.source for term in budget.terms),
+    ):
+        assert f"{shown}\n" in page.text
     assert ("svg" in page.tags) is True
     assert ("missed" in page.text) is True
     assert ("When to log out" in page.text) is True
@@ -397,6 +406,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
     )
     shown = page_of(hall.contest, judged).text
     assert "8.3000 mAP/Wh" in shown
+    assert "How certain the energy is" not in shown, "judged before there were budgets"
     assert "so the run's errors are not shown" in shown
 
 

@@ -1,0 +1,130 @@
+"""A recording of which only the CSV file is left: what the readings alone tell of it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from lpirc_power.energy import Measurement
+from lpirc_power.energy.measurement import TIME_RESOLUTION_S
+from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
+from lpirc_power.presence import is_there
+from lpirc_power.record.record_file import record_path, why_no_record
+from lpirc_power.recording import NO_DATE, read_readings
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
+
+NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
+"""Identity of the meter of a recording that has no record."""
+
+CLOCK_STEP_S: Final = 1.0
+"""Least difference between wall clock and monotonic clock that is a step, and not drift."""
+_UNSAID: Final = ("range-changed", "official-meter", "accuracy")
+"""Checks that need what a CSV file does not say: the setup, and the meter with its limits of error."""
+_UNSAID_IN_2015: Final = (*_UNSAID, "integrator-stopped", "peak-clipping")
+_FIRST_DATE: Final = NO_DATE + timedelta(days=365)
+"""Recordings of 2015 count their seconds from `NO_DATE`; all others have dates of their own."""
+
+
+def read_alone(path: Path) -> Recorded:
+    """Return what a CSV file alone tells."""
+    readings = read_readings(path, cut=True)
+    last = readings[-1]
+    doubts = [
+        f"{_why_alone(path)} The meter, its setup and its limits of error are unknown, so the energy has no "
+        "uncertainty; start and end are estimated from the readings."
+    ]
+    if last.state is IntegratorState.START:
+        doubts.append(
+            "The recording does not say that the meter was stopped: it may have been cut off."
+        )
+    doubts += clock_steps(readings)
+    start_s = start_s_of(readings)
+    measured = Measurement(
+        integrator_wh=last.energy_wh,
+        integrator_s=last.integrator_s,
+        start_s=start_s,
+        end_s=max(_end_s(readings), start_s),
+        setup=_setup(readings),
+        model=UNKNOWN,
+        limits=None,
+        official=False,
+    )
+    return Recorded(
+        NO_IDENTITY,
+        measured,
+        readings,
+        None,
+        (),
+        str(path),
+        len(readings),
+        doubts=tuple(doubts),
+        unanswered=_UNSAID_IN_2015 if readings[0].utc < _FIRST_DATE else _UNSAID,
+    )
+
+
+def _why_alone(path: Path) -> str:
+    """Return why there is no record of a CSV file; of one that is there, what is wrong with it."""
+    beside = record_path(path)
+    if path.name and is_there(beside):
+        return f"The readings of {path} are read alone: {why_no_record(beside)}"
+    return f"There is no record {beside.name} beside {path}."
+
+
+def clock_steps(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """Return a sentence if the host's wall clock was set between two readings."""
+    steps_s = [
+        (after.utc - before.utc).total_seconds()
+        - (after.monotonic_s - before.monotonic_s)
+        for before, after in pairwise(readings)
+    ]
+    largest_s = max(steps_s, key=abs, default=0.0)
+    return step_sentence(largest_s) if abs(largest_s) > CLOCK_STEP_S else ()
+
+
+def step_sentence(step_s: float) -> tuple[str, ...]:
+    """Return what a step of the wall clock means."""
+    return (
+        f"The host's wall clock was set by {step_s:+.1f} s during the recording: times of day are off by that much; "
+        "the energy, the durations and the marks are not, they use the monotonic clock.",
+    )
+
+
+def start_s_of(readings: Sequence[Reading]) -> float:
+    """Return about when the integrator started: TIME, in whole seconds, cannot be more than has passed since."""
+    began_s = [
+        one.monotonic_s - one.integrator_s
+        for one in readings
+        if math.isfinite(one.integrator_s) and one.state is IntegratorState.START
+    ]
+    return min([readings[0].monotonic_s, *began_s])
+
+
+def _end_s(readings: Sequence[Reading]) -> float:
+    """Return about when the integrator ended: at the last reading before the one of the stop."""
+    if len(readings) > 1 and readings[-1].state is not IntegratorState.START:
+        return readings[-2].monotonic_s
+    return readings[-1].monotonic_s
+
+
+def _setup(readings: Sequence[Reading]) -> Setup:
+    """Return what the readings show of the setup: the ranges, if they never changed, and the update interval."""
+    pauses_s = [
+        after.monotonic_s - before.monotonic_s for before, after in pairwise(readings)
+    ]
+    return Setup(
+        voltage_range_v=_constant([one.voltage_range_v for one in readings]),
+        current_range_a=_constant([one.current_range_a for one in readings]),
+        update_interval_s=(statistics.median(pauses_s) if pauses_s else 0.0)
+        or TIME_RESOLUTION_S,
+        integrator_timer_s=0,
+    )
+
+
+def _constant(values: Sequence[float]) -> float | None:
+    only = values[0]
+    return only if math.isfinite(only) and all(one == only for one in values) else None

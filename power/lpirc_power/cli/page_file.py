@@ -1,0 +1,52 @@
+"""Files that a command writes at once: a page, or an export."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from lpirc_power.errors import MeterError
+from lpirc_power.presence import is_folder, is_there
+from lpirc_power.recording_run.logbook import require_folder
+
+
+def write_page(path: Path, text: str, *, force: bool) -> None:
+    """Write a file whole or not at all. Raises MeterError `recording-file`, OSError."""
+    require_free(path, force=force)
+    with written_whole(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a temporary file for a with statement, which then takes the place of a path.
+
+    Raises MeterError `recording-file`, which names the path and not the temporary file.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield fresh
+        fresh.replace(path)
+    except OSError as error:
+        if error.filename not in (None, str(fresh)):
+            raise
+        why = error.strerror or error
+        raise MeterError(
+            "recording-file", f"{path} cannot be written: {why}."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+
+
+def require_free(path: Path, *, force: bool) -> None:
+    """Raise MeterError `recording-file` for a folder, a missing folder, or a file that exists without `force`."""
+    if is_folder(path):
+        sentence = f"{path} is a folder; give the name of a file."
+        raise MeterError("recording-file", sentence)
+    require_folder(path)
+    if is_there(path) and not force:
+        sentence = f"{path} exists already; choose another name, or add --force."
+        raise MeterError("recording-file", sentence)

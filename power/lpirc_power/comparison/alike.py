@@ -1,0 +1,60 @@
+"""Whether one meter measured two sides in one setup, and which of its errors they then have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from lpirc_power.comparison.attempts import Side
+from lpirc_power.energy.common_error import Common, common_of
+from lpirc_power.meter import SIMULATED
+from lpirc_power.report.recording_report import Recorded
+
+
+def common_errors(first: Side, second: Side) -> Common:
+    """Return which of the meter's errors both sides have in common; none with automatic ranges."""
+    recordings = (*first.recordings, *second.recordings)
+    if not is_same_meter(first, second) or not has_fixed_ranges(recordings):
+        return Common.NOTHING
+    of_loads = [one.of_load for one in (*first.attempts, *second.attempts)]
+    budgets = [one for one in of_loads if one is not None]
+    return common_of(budgets) if len(budgets) == len(of_loads) else Common.NOTHING
+
+
+def is_same_meter(first: Side, second: Side) -> bool:
+    """Return True if one known meter with one setup measured every attempt."""
+    recordings = (*first.recordings, *second.recordings)
+    if not all(one.is_meter_known for one in recordings):
+        return False
+    meters = {str(one.identity) for one in recordings}
+    if len(meters) > 1 or len(addresses_of_simulated(recordings)) > 1:
+        return False
+    return not settings_that_differ(recordings)
+
+
+def has_fixed_ranges(recordings: Sequence[Recorded]) -> bool:
+    """Return True if the meter stayed in one range, whatever it measured."""
+    return all(one.measured.setup.range_w is not None for one in recordings)
+
+
+def addresses_of_simulated(recordings: Sequence[Recorded]) -> list[str]:
+    """Return the addresses of simulated meters without a serial number of their own, which nothing else tells apart."""
+    return sorted(
+        {
+            one.record.address
+            for one in recordings
+            if one.record is not None and one.identity.serial.strip() == SIMULATED
+        }
+    )
+
+
+def settings_that_differ(recordings: Sequence[Recorded]) -> list[str]:
+    """Return the names of the settings that are not the same in all recordings."""
+    setups = [asdict(one.measured.setup) for one in recordings]
+    # The timer ends a recording; it changes no reading.
+    differ = []
+    for name, value in setups[0].items():
+        others = [one[name] for one in setups[1:]]
+        if name != "integrator_timer_s" and others.count(value) < len(others):
+            differ.append(name)
+    return differ

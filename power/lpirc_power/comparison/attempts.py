@@ -1,0 +1,232 @@
+"""The two sides of a comparison: their recordings, and what speaks against comparing them."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from lpirc_power.any_measurement import Stated, read_any
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.errors import MeterError
+from lpirc_power.recorded_files import Group, Series
+from lpirc_power.recording import NO_DATE
+from lpirc_power.report.incomplete import why_incomplete
+from lpirc_power.report.marked_report import marked
+from lpirc_power.report.recording_report import Recorded
+
+WARM_UP: Final = "warm-up"
+"""First word of the names of recordings in a series that do not count."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An energy that is compared, with its budget and its duration: of a whole recording, or of a mark in it.
+
+    `of_load` is the budget of all that the meter measured meanwhile, idle power included.
+    """
+
+    recorded: Recorded
+    energy_wh: float
+    budget: Budget | None
+    of_load: Budget | None
+    lasted_s: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: its name, the attempts that count, and the files of those that warmed up.
+
+    `left_out` says of each further recording why it does not count.
+    """
+
+    name: str
+    attempts: tuple[Attempt, ...]
+    warm_up: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def recordings(self) -> tuple[Recorded, ...]:
+        """The recordings of the attempts."""
+        return tuple(one.recorded for one in self.attempts)
+
+    @property
+    def energies_wh(self) -> tuple[float, ...]:
+        """The energies of the attempts."""
+        return tuple(one.energy_wh for one in self.attempts)
+
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The mean energy with its own budget, as if nothing were compared; None if that of an attempt is missing."""
+        budgets = [one.budget for one in self.attempts if one.budget is not None]
+        is_whole = bool(budgets) and len(budgets) == len(self.attempts)
+        return budget_of_mean(budgets) if is_whole else None
+
+    @property
+    def mean_wh(self) -> float:
+        """The mean energy."""
+        return statistics.fmean(self.energies_wh)
+
+    @property
+    def mean_s(self) -> float:
+        """The mean duration."""
+        return statistics.fmean(one.lasted_s for one in self.attempts)
+
+    @property
+    def begins_s(self) -> tuple[float, ...]:
+        """When the attempts began, by the wall clock, in seconds."""
+        return tuple(one.readings[0].utc.timestamp() for one in self.recordings)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which energies are compared: those of a mark, or above idle, or of the whole recordings."""
+
+    mark: str = ""
+    is_above_idle: bool = False
+
+    @property
+    def words(self) -> str:
+        """Say which energies they are; empty for those of the whole recordings."""
+        if self.is_above_idle:
+            return "those above idle"
+        return f"those of the mark {self.mark!r}" if self.mark else ""
+
+
+WHOLE: Final = Compared()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which energies are compared, and whether those of recordings that are not of the whole work count."""
+
+    compared: Compared = WHOLE
+    is_incomplete_taken: bool = False
+
+
+def side_in_files(
+    name: str, paths: Sequence[Path], stated: Stated, choice: Choice
+) -> Side:
+    """Return the side that is in files: recordings, or series whose attempts that count are taken.
+
+    Raises MeterError: those of `read_any` and of `side_of`, `comparison-group` for several meters in one file.
+    """
+    found = [one for path in paths for one in _recordings(path, stated)]
+    warm_up = tuple(one.file for one in found if _is_warm_up(one))
+    counted = [one for one in found if not _is_warm_up(one)]
+    if not counted:
+        files = ", ".join(map(str, paths))
+        raise MeterError("comparison-energy", f"{files} has no attempt that counts.")
+    return replace(side_of(name, counted, choice), warm_up=warm_up)
+
+
+def side_of(name: str, recordings: Sequence[Recorded], choice: Choice) -> Side:
+    """Return the side of recordings; those that are not of the whole work do not count unless `choice` takes them.
+
+    Raises MeterError `comparison-energy` if an energy is lacking or not above 0, or if none counts.
+    """
+    reasons = {id(one): why_incomplete(one) for one in recordings}
+    counted = [
+        one for one in recordings if choice.is_incomplete_taken or not reasons[id(one)]
+    ]
+    said = tuple(
+        f"{one.file} {reasons[id(one)]}" for one in recordings if reasons[id(one)]
+    )
+    if not counted:
+        raise MeterError(
+            "comparison-energy",
+            f"{name} has no attempt that counts: {'; '.join(said)}. Record again, or take it all the same with "
+            "--incomplete (in Python: incomplete=True).",
+        )
+    attempts = tuple(attempt_of(one, choice.compared) for one in counted)
+    effect = "counts all the same" if choice.is_incomplete_taken else "does not count"
+    return Side(name, attempts, (), tuple(f"{one}; it {effect}." for one in said))
+
+
+def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
+    """Return what is compared of a recording; MeterError `comparison-energy` if it is lacking or not above 0."""
+    if recorded.no_energy:
+        raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
+    if compared.is_above_idle:
+        attempt = _above_idle(recorded)
+    elif compared.mark:
+        attempt = _of_mark(recorded, compared.mark)
+    else:
+        attempt = _of_all(recorded)
+    if not attempt.energy_wh > 0:
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has an energy of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared.",
+        )
+    return attempt
+
+
+def _of_all(recorded: Recorded) -> Attempt:
+    lasted_s = recorded.measured.elapsed_s
+    budget = recorded.budget
+    return Attempt(recorded, recorded.energy_wh, budget, budget, lasted_s)
+
+
+def _above_idle(recorded: Recorded) -> Attempt:
+    energy_wh = recorded.above_idle_wh
+    if energy_wh is None:
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
+        )
+    lasted_s = recorded.measured.elapsed_s
+    budget = recorded.above_idle_budget
+    return Attempt(recorded, energy_wh, budget, recorded.budget, lasted_s)
+
+
+def _of_mark(recorded: Recorded, mark: str) -> Attempt:
+    found = {one.name: one for one in marked(recorded)}
+    one = found.get(mark)
+    if one is None or not one.count:
+        names = ", ".join(repr(name) for name, each in found.items() if each.count)
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has no stretch that is marked {mark!r}; it has {names or 'none'}.",
+        )
+    energy = one.energy
+    return Attempt(
+        recorded, energy.energy_wh, one.budget, one.budget, energy.duration_s
+    )
+
+
+def _is_warm_up(recorded: Recorded) -> bool:
+    part = recorded.record.part if recorded.record else None
+    return part is not None and part.name.startswith(WARM_UP)
+
+
+def require_different(first: Side, second: Side) -> None:
+    """Raise MeterError `comparison-repeated` if one recording is given twice: it would seem to repeat exactly."""
+    seen: dict[tuple[object, ...], str] = {}
+    for one in (*first.recordings, *second.recordings):
+        if one.file in seen.values():
+            raise _repeated(f"{one.file} is given twice")
+        last = one.readings[-1]
+        key = (str(one.identity), len(one.readings), last.utc, last.energy_wh)
+        if last.utc.year > NO_DATE.year and key in seen:
+            raise _repeated(f"{one.file} is the recording that {seen[key]} is")
+        seen[key] = one.file
+
+
+def _repeated(said: str) -> MeterError:
+    return MeterError("comparison-repeated", f"{said}; give each recording once.")
+
+
+def _recordings(path: Path, stated: Stated) -> Sequence[Recorded]:
+    found = read_any(path, stated)
+    if isinstance(found, Series):
+        return found.recordings
+    if isinstance(found, Group):
+        names = ", ".join(found.recordings) or "none"
+        raise MeterError(
+            "comparison-group",
+            f"{path} holds several meters ({names}); give the file of one of them.",
+        )
+    return (found,)

@@ -1,0 +1,75 @@
+"""What is left of the meters' errors in B - r A. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.common_error import Common
+from lpirc_power.energy.coverage import ErrorShape
+from lpirc_power.energy.limit_parts import READING
+
+Sizes = Mapping[str, float]
+"""The limit, in Wh, of each independent error of a mean energy."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The errors of one side: those in common with the other one, and its own."""
+
+    common: Sizes
+    own: Sizes
+
+
+def rest_of_meter(
+    first: Sequence[Budget | None],
+    second: Sequence[Budget | None],
+    ratio: float,
+    common: Common,
+) -> tuple[ErrorShape, ...] | None:
+    """Return the errors, in Wh, of the mean of `second` - `ratio` x that of `first`; None if one is unknown.
+
+    An error that both have in common cancels as far as it is alike (JCGM 100, 5.2.2, with a correlation of 1). The
+    errors of the attempts of a side are taken to be the same, so repeating makes none smaller.
+    """
+    budgets = [one for one in (*first, *second) if one is not None and one.is_known]
+    if len(budgets) < len(first) + len(second):
+        return None
+    one = _side(budgets[: len(first)], common)
+    other = _side(budgets[len(first) :], common)
+    widths = [
+        abs(other.common.get(key, 0.0) - ratio * one.common.get(key, 0.0))
+        for key in dict.fromkeys((*one.common, *other.common))
+    ]
+    widths += [ratio * width for width in one.own.values()]
+    widths += other.own.values()
+    # In one order, whichever side is first: the interval is then the same to the last digit.
+    return tuple(
+        ErrorShape(Distribution.RECTANGULAR, width)
+        for width in sorted(widths, reverse=True)
+        if width > 0.0
+    )
+
+
+def _side(budgets: Sequence[Budget], common: Common) -> _Side:
+    shared: dict[str, float] = defaultdict(float)
+    own: dict[str, float] = defaultdict(float)
+    for budget in budgets:
+        for term in budget.terms:
+            found = shared if _is_common(term, common) else own
+            found[term.group or term.code] += _size(term) / len(budgets)
+    return _Side(shared, own)
+
+
+def _is_common(term: Term, common: Common) -> bool:
+    if common is Common.READING:
+        return term.is_shared and term.code == READING
+    return term.is_shared and common is Common.ALL
+
+
+def _size(term: Term) -> float:
+    """Return the half-width of the rectangle of the term's standard uncertainty."""
+    return math.sqrt(3.0) * (term.standard_wh or 0.0)

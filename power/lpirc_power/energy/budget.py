@@ -1,0 +1,292 @@
+"""The uncertainty budget of an energy, by the GUM (JCGM 100:2008). Pure.
+
+`budget_of` in `energy_budget` makes one; everything that shows an uncertainty shows this one.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lpirc_power.energy.coverage import (
+    LEVEL,
+    Distribution,
+    ErrorShape,
+    half_width_of,
+    student_factor,
+)
+
+COVERAGE_FACTOR: Final = 2.0
+"""k of the expanded uncertainty where no term has degrees of freedom."""
+
+__all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One source of error of an energy.
+
+    `half_width` is the limit of the input quantity in `unit`, +-; for NORMAL and STUDENT its standard uncertainty;
+    None if it is unknown, and `source` then says why. `sensitivity_wh` is in Wh per `unit`. `source` names the
+    document and the page, or what the term was measured from. `freedom` are the degrees of freedom of a STUDENT term,
+    `profile` the relative widths of a MIXED or TWO_POINT one. Two measurements of one load by one meter in one setup
+    have the error of a term in common if it `is_shared`; `common_error` says what is left of that between other loads.
+    Terms of one `group` are one error stated in parts, so they are added (JCGM 100, 5.2.2 with r = 1). A term that no
+    limit of the maker covers is not part of the guaranteed limit: `is_guaranteed` is then False.
+    """
+
+    code: str
+    name: str
+    half_width: float | None
+    unit: str
+    distribution: Distribution
+    sensitivity_wh: float
+    source: str
+    freedom: float | None = None
+    is_shared: bool = False
+    profile: tuple[float, ...] = (1.0,)
+    group: str = ""
+    is_guaranteed: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if the term has a size."""
+        return (
+            self.half_width is not None
+            and math.isfinite(self.half_width)
+            and math.isfinite(self.sensitivity_wh)
+        )
+
+    @property
+    def shape(self) -> ErrorShape:
+        """The distribution of the term's error, in Wh; of width 0 if the term is unknown."""
+        width = abs(self.sensitivity_wh) * (self.half_width or 0.0)
+        return ErrorShape(
+            self.distribution,
+            width if self.is_known else 0.0,
+            self.freedom,
+            self.profile,
+        )
+
+    @property
+    def standard_wh(self) -> float | None:
+        """The standard uncertainty in Wh; None if the term is unknown."""
+        return self.shape.standard if self.is_known else None
+
+    @property
+    def limit_wh(self) -> float | None:
+        """The limit in Wh, two standard uncertainties for NORMAL and STUDENT; None if the term is unknown."""
+        if not self.is_known:
+            return None
+        if self.distribution in (Distribution.NORMAL, Distribution.STUDENT):
+            return COVERAGE_FACTOR * self.shape.width
+        if self.distribution in (Distribution.MIXED, Distribution.TWO_POINT):
+            return self.shape.width * max(1.0, *self.profile)
+        return self.shape.width
+
+    def document(self) -> dict[str, Any]:
+        """Return the term, ready for JSON."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "half_width": self.half_width if self.is_known else None,
+            "unit": self.unit,
+            "distribution": self.distribution.value,
+            "sensitivity_wh": self.sensitivity_wh if self.is_known else None,
+            "source": self.source,
+            "freedom": self.freedom,
+            "is_shared": self.is_shared,
+            "profile": list(self.profile),
+            "group": self.group,
+            "is_guaranteed": self.is_guaranteed,
+            "standard_wh": self.standard_wh,
+            "limit_wh": self.limit_wh,
+        }
+
+    @classmethod
+    def from_document(cls, row: Mapping[str, Any]) -> Term:
+        """Return the term of a document."""
+        sensitivity_wh = row["sensitivity_wh"]
+        return cls(
+            code=row["code"],
+            name=row["name"],
+            half_width=row["half_width"],
+            unit=row["unit"],
+            distribution=Distribution(row["distribution"]),
+            sensitivity_wh=0.0 if sensitivity_wh is None else sensitivity_wh,
+            source=row["source"],
+            freedom=row["freedom"],
+            is_shared=row["is_shared"],
+            profile=tuple(row["profile"]),
+            group=row["group"],
+            is_guaranteed=row["is_guaranteed"],
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An energy and the terms of its uncertainty.
+
+    Without a size of every term there is no uncertainty: the figures are None, and `unknown` says which term lacks one.
+    """
+
+    energy_wh: float
+    terms: tuple[Term, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if every term has a size."""
+        return bool(self.terms) and all(one.is_known for one in self.terms)
+
+    @property
+    def unknown(self) -> str:
+        """A sentence that names the unknown terms and says why; empty if all are known."""
+        lacking = [one for one in self.terms if not one.is_known]
+        if not lacking:
+            return "" if self.terms else "The uncertainty of this energy is unknown."
+        names = "; ".join(one.name for one in lacking)
+        begin = "One term of the uncertainty is unknown"
+        if len(lacking) > 1:
+            begin = "Terms of the uncertainty are unknown"
+        reasons = dict.fromkeys(one.source for one in lacking)
+        return f"{begin}: {names}. {' '.join(reasons)}"
+
+    @functools.cached_property
+    def combined_wh(self) -> float | None:
+        """The combined standard uncertainty: the root of the sum of squares, groups added (JCGM 100, 5.1.2, 5.2.2)."""
+        if not self.is_known:
+            return None
+        # IEEE operations alone: a bundle states this figure, and every host computes the same.
+        return math.sqrt(math.fsum(one.standard * one.standard for one in self._shapes))
+
+    @property
+    def expanded_wh(self) -> float | None:
+        """The expanded uncertainty (JCGM 100, 6.2.1); `expanded_factor` is its k."""
+        combined_wh = self.combined_wh
+        return None if combined_wh is None else self.expanded_factor * combined_wh
+
+    @property
+    def effective_freedom(self) -> float:
+        """The effective degrees of freedom by Welch and Satterthwaite (JCGM 100, G.4.1); infinite without a spread."""
+        combined_wh = self.combined_wh or 0.0
+        spread = math.fsum(
+            (one.standard_wh or 0.0) ** 4 / one.freedom
+            for one in self.terms
+            if one.freedom
+        )
+        return combined_wh**4 / spread if spread else math.inf
+
+    @property
+    def expanded_factor(self) -> float:
+        """The k of the expanded uncertainty: 2, or Student's t of the effective degrees of freedom (G.4.1)."""
+        freedom = self.effective_freedom
+        if math.isinf(freedom):
+            return COVERAGE_FACTOR
+        return student_factor(max(freedom, 1.0))
+
+    @functools.cached_property
+    def coverage_wh(self) -> float | None:
+        """The half-width of the stated interval, which holds the energy with 95.45 % by the terms' distributions."""
+        return half_width_of(self._shapes) if self.is_known else None
+
+    @property
+    def coverage_factor(self) -> float | None:
+        """The stated interval's k: 1.65 where one rectangle dominates, 2 for many terms; None if there is none."""
+        if not self.combined_wh or self.coverage_wh is None:
+            return None
+        return self.coverage_wh / self.combined_wh
+
+    @property
+    def guaranteed_wh(self) -> float | None:
+        """The guaranteed limit: the sum of the limits, beyond which no error lies if each is within its own."""
+        if not self.is_known:
+            return None
+        return math.fsum(one.limit_wh or 0.0 for one in self.terms if one.is_guaranteed)
+
+    @property
+    def interval_wh(self) -> tuple[float, float] | None:
+        """The ends of the stated interval; the lower one may be below 0."""
+        half_wh = self.coverage_wh
+        if half_wh is None:
+            return None
+        return self.energy_wh - half_wh, self.energy_wh + half_wh
+
+    @property
+    def shared_wh(self) -> float | None:
+        """The combined uncertainty of the terms that measurements by one meter in one setup have in common."""
+        return self._part(is_shared=True)
+
+    @property
+    def own_wh(self) -> float | None:
+        """The combined uncertainty of the terms that are this measurement's own."""
+        return self._part(is_shared=False)
+
+    def _part(self, *, is_shared: bool) -> float | None:
+        if not self.is_known:
+            return None
+        terms = tuple(one for one in self.terms if one.is_shared == is_shared)
+        return Budget(self.energy_wh, terms).combined_wh if terms else 0.0
+
+    def share(self, term: Term) -> float | None:
+        """Return a term's part of the combined variance, 0 to 1; None if that is unknown or 0."""
+        if not self.combined_wh or term.standard_wh is None:
+            return None
+        fellows_wh = term.standard_wh
+        if term.group:
+            group = (one for one in self.terms if one.group == term.group)
+            fellows_wh = math.fsum(one.standard_wh or 0.0 for one in group)
+        return term.standard_wh * fellows_wh / (self.combined_wh * self.combined_wh)
+
+    def relative(self, value_wh: float | None) -> float | None:
+        """Return a figure of this budget as a part of the energy; None if it is unknown or the energy is 0."""
+        if value_wh is None or not self.energy_wh:
+            return None
+        return value_wh / abs(self.energy_wh)
+
+    def document(self) -> dict[str, Any]:
+        """Return the budget with its figures, ready for JSON."""
+        return {
+            "energy_wh": self.energy_wh if math.isfinite(self.energy_wh) else None,
+            "combined_wh": self.combined_wh,
+            "shared_wh": self.shared_wh,
+            "own_wh": self.own_wh,
+            "expanded_wh": self.expanded_wh,
+            "coverage_wh": self.coverage_wh,
+            "coverage_factor": self.coverage_factor,
+            "level": LEVEL,
+            "guaranteed_wh": self.guaranteed_wh,
+            "unknown": self.unknown or None,
+            "terms": [
+                {**one.document(), "share": self.share(one)} for one in self.terms
+            ],
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Budget:
+        """Return the budget of a document; its figures are computed again."""
+        energy_wh = document["energy_wh"]
+        return cls(
+            math.nan if energy_wh is None else energy_wh,
+            tuple(Term.from_document(row) for row in document["terms"]),
+        )
+
+    @property
+    def _shapes(self) -> tuple[ErrorShape, ...]:
+        """The independent errors: each group is one."""
+        found: dict[str, ErrorShape] = {}
+        for one in self.terms:
+            key = f"group {one.group}" if one.group else f"term {len(found)}"
+            before = found.get(key)
+            shape = one.shape
+            if before is not None:
+                shape = replace(before, width=before.width + shape.width)
+            found[key] = shape
+        return tuple(found.values())
+
+
+def with_terms(budget: Budget, *terms: Term) -> Budget:
+    """Return a budget with further terms, such as the spread of repeated attempts, marks, or an idle power."""
+    return replace(budget, terms=(*budget.terms, *terms))

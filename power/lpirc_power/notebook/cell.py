@@ -1,0 +1,114 @@
+"""What a notebook shows of a recording: its figures, the checks that fail, and the plot, in the notebook's colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from lpirc_power.notebook.marked_energy import MarkEnergy
+from lpirc_power.page.document import style_sheet
+from lpirc_power.page.parts import Table, check_list, paragraph
+from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.report.reading_facts import figure
+from lpirc_power.report.recording_report import figure_rows
+
+if TYPE_CHECKING:
+    from lpirc_power.notebook.recording import Recording
+
+_COLOURS: Final = {
+    "text": "--jp-content-font-color1, var(--vscode-editor-foreground, #1c2128)",
+    "quiet": "--jp-content-font-color2, var(--vscode-descriptionForeground, #57606a)",
+    "paper": "--jp-layout-color0, var(--vscode-editor-background, #fff)",
+    "line": "--jp-border-color2, var(--vscode-panel-border, #d0d7de)",
+    "mark": "--jp-info-color1, #0a5fb4",
+    "bad": "--jp-error-color1, #b3261e",
+    "t0": "--jp-brand-color1, #0a5fb4",
+}
+"""Colours of JupyterLab and of VS Code, which follow their theme."""
+_STYLE: Final = (
+    ".lpirc table { margin: .5em 0; border-collapse: collapse; }"
+    ".lpirc th, .lpirc td { text-align: left !important; vertical-align: top; padding: .2em 1.5em .2em 0; }"
+    ".lpirc pre { white-space: pre-wrap; }"
+    ".lpirc th { white-space: nowrap; }"
+    ".lpirc .figure { text-align: right !important; }"
+    ".lpirc ul { list-style: none; margin: .5em 0; padding: 0; }"
+    ".lpirc .bad { color: var(--bad); }"
+)
+"""Every rule of a cell begins with its class, since the notebook's page is not ours; its own align tables right."""
+MOST_NUMBERS: Final = 5
+"""Numbers of bands that are listed for one name."""
+
+
+def recording_cell(recording: Recording) -> str:
+    """Return a recording as HTML for a notebook."""
+    found = recording.recorded
+    failed = [one for one in found.checks if not one.ok]
+    parts = [
+        paragraph(recording.problem or "", "bad"),
+        _figures(figure_rows(found)),
+        check_list(failed) if failed else paragraph("All checks hold."),
+        *(paragraph(note) for note in recording.notes),
+    ]
+    if found.readings:
+        charts = charts_of(found)
+        parts += [charts.power.svg(), *(paragraph(one) for one in charts.sentences)]
+    parts.append(_marks(recording))
+    return _cell("".join(parts))
+
+
+def facts_cell(named: Mapping[str, str]) -> str:
+    """Return named texts as a table for a notebook."""
+    return _cell(_figures(named))
+
+
+def text_cell(lines: Sequence[str]) -> str:
+    """Return lines of text for a notebook, as a terminal shows them."""
+    text = escape("\n".join(lines))
+    return _cell(f"<pre>{text}</pre>")
+
+
+def _cell(content: str) -> str:
+    colours = "".join(f"--{name}: var({value});" for name, value in _COLOURS.items())
+    style = f".lpirc {{ {colours} }}{_STYLE}{style_sheet('chart.css')}"
+    return f'<div class="lpirc"><style>{style}</style>{content}</div>'
+
+
+def _figures(named: Mapping[str, str]) -> str:
+    """Return figures as a table: a notebook's page has rules of its own for lists of terms."""
+    rows = [
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        for name, text in named.items()
+    ]
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _marks(recording: Recording) -> str:
+    """Return the energies of the marks, with the numbers of their bands in the chart; nothing without marks."""
+    numbers: dict[str, list[str]] = {}
+    for number, one in enumerate(recording.recorded.marks, start=1):
+        numbers.setdefault(one.name, []).append(str(number))
+    rows = [
+        (one.name, _listed(numbers[one.name]), *_words(one))
+        for one in recording.marks.values()
+    ]
+    if not rows:
+        return ""
+    figures = ("energy", "uncertainty", "mean power", "duration")
+    return Table("marks", ("mark", "bands"), figures, rows).html()
+
+
+def _words(one: MarkEnergy) -> tuple[str, ...]:
+    if not one.count:
+        return ("", "", "", "")
+    uncertainty = "unknown"
+    if math.isfinite(one.uncertainty_wh):
+        uncertainty = f"\N{PLUS-MINUS SIGN}{one.uncertainty_wh:.2g} Wh"
+    power = figure(one.mean_power_w, "W", 5)
+    return (figure(one.energy_wh, "Wh"), uncertainty, power, f"{one.duration_s:.3f} s")
+
+
+def _listed(numbers: list[str]) -> str:
+    more = ", ..." if len(numbers) > MOST_NUMBERS else ""
+    return ", ".join(numbers[:MOST_NUMBERS]) + more

@@ -1,0 +1,48 @@
+"""The energy of what was marked with one name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from lpirc_power.energy import Budget
+from lpirc_power.report.marked_report import Marked, marked
+from lpirc_power.report.recording_report import Recorded
+
+
+@dataclass(frozen=True)
+class MarkEnergy:
+    """The energy of all stretches with one name, in Wh; what overlaps is counted once.
+
+    `uncertainty_wh` is the half-width of its stated interval, and `budget` its terms, the edges of the stretches among
+    them. `each_wh` is the mean energy of one stretch. Without a stretch that was closed, `count` is 0, the figures are
+    NaN, and the budget is None.
+    """
+
+    name: str
+    count: int
+    energy_wh: float
+    uncertainty_wh: float
+    mean_power_w: float
+    duration_s: float
+    each_wh: float
+    budget: Budget | None
+
+
+def mark_energies(recorded: Recorded) -> dict[str, MarkEnergy]:
+    """Return the energies of a recording by name, in the order in which the names first occurred."""
+    return {one.name: _energy(one) for one in marked(recorded)}
+
+
+def _energy(one: Marked) -> MarkEnergy:
+    half_wh = None if one.budget is None else one.budget.coverage_wh
+    return MarkEnergy(
+        name=one.name,
+        count=one.count,
+        energy_wh=one.energy.energy_wh if one.count else math.nan,
+        uncertainty_wh=math.nan if half_wh is None else half_wh,
+        mean_power_w=one.mean_power_w,
+        duration_s=one.energy.duration_s,
+        each_wh=one.mean_wh,
+        budget=one.budget,
+    )

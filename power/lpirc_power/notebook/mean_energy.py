@@ -1,0 +1,144 @@
+"""The mean energy of repeated recordings."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lpirc_power.comparison.alike import settings_that_differ
+from lpirc_power.comparison.attempts import Compared, attempt_of
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.errors import MeterError
+from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
+from lpirc_power.notebook.recording import Recording
+from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.incomplete import why_incomplete
+from lpirc_power.report.reading_facts import figure
+
+
+@dataclass(frozen=True)
+class MeanEnergy:
+    """The mean energy of attempts, in Wh, with the terms of its uncertainty: the meter's, and the spread of attempts.
+
+    `budget` is None if one of the attempts has none.
+    """
+
+    energies_wh: tuple[float, ...]
+    budget: Budget | None
+
+    @property
+    def energy_wh(self) -> float:
+        """The mean of the energies."""
+        return statistics.fmean(self.energies_wh)
+
+    @property
+    def deviation_wh(self) -> float:
+        """The standard deviation from attempt to attempt; NaN for a single one."""
+        return (
+            statistics.stdev(self.energies_wh)
+            if len(self.energies_wh) > 1
+            else math.nan
+        )
+
+    @property
+    def uncertainty_wh(self) -> float:
+        """The half-width of the stated interval of the mean, with 95.45 %; NaN if it is unknown."""
+        half_wh = None if self.budget is None else self.budget.coverage_wh
+        return math.nan if half_wh is None else half_wh
+
+    def __str__(self) -> str:
+        attempts = len(self.energies_wh)
+        of = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        stated = (
+            "uncertainty unknown"
+            if self.budget is None
+            else interval_words(self.budget)
+        )
+        return f"{figure(self.energy_wh, 'Wh')} on average of {of}, {stated}"
+
+
+def mean_of(
+    recordings: Sequence[Recording],
+    *,
+    mark: str = "",
+    above_idle: bool = False,
+    incomplete: bool = False,
+) -> MeanEnergy:
+    """Return the mean energy of recordings of the same work, by the same meter in the same setup.
+
+    `mark` takes the energies of a mark, `above_idle` those above the idle power. Recordings that were cut off or
+    interrupted, or whose COMMAND failed, do not count unless `incomplete` is True. A `DoubtfulEnergy` warning names
+    each, and meters or setups that differ. A single recording shows no spread, so its uncertainty is the meter's alone.
+    Raises MeterError `mean-energy` without a recording that counts, if one has no energy or needs review (leave it out,
+    or record again), if one is given twice, or for a mark and above idle at once; `comparison-energy` if one lacks the
+    mark or the idle power, or has no energy above 0 of it.
+    """
+    if not recordings:
+        raise MeterError(
+            "mean-energy", "There is no mean of no recording; give at least one."
+        )
+    if mark and above_idle:
+        raise MeterError("mean-energy", "Give a mark or above_idle, not both.")
+    counted = [one for one in recordings if _counts(one, incomplete)]
+    if not counted:
+        raise MeterError(
+            "mean-energy",
+            "No recording is of the whole work, so there is no mean; record again, or give incomplete=True.",
+        )
+    for one in counted:
+        if one.problem is not None:
+            raise MeterError("mean-energy", f"{one.path} does not count. {one.problem}")
+    _require_different(recordings)
+    _warn_of_others(counted)
+    if mark or above_idle:
+        energies = Compared(mark, above_idle)
+        parts = [attempt_of(one.recorded, energies) for one in counted]
+        return _mean([(one.energy_wh, one.budget) for one in parts])
+    return _mean([(one.energy_wh, one.budget) for one in counted])
+
+
+def _mean(found: Sequence[tuple[float, Budget | None]]) -> MeanEnergy:
+    budgets = [budget for _, budget in found if budget is not None]
+    is_whole = len(budgets) == len(found)
+    return MeanEnergy(
+        tuple(energy_wh for energy_wh, _ in found),
+        budget_of_mean(budgets) if is_whole else None,
+    )
+
+
+def _counts(one: Recording, incomplete: bool) -> bool:
+    why = why_incomplete(one.recorded)
+    if why:
+        effect = "counts all the same" if incomplete else "does not count"
+        warnings.warn(DoubtfulEnergy(f"{one.path} {why}; it {effect}."), stacklevel=3)
+    return incomplete or not why
+
+
+def _warn_of_others(counted: Sequence[Recording]) -> None:
+    recordings = [one.recorded for one in counted]
+    meters = sorted({str(one.identity) for one in recordings})
+    differ = settings_that_differ(recordings)
+    said = []
+    if len(meters) > 1:
+        said.append(f"The mean is of several meters: {'; '.join(meters)}.")
+    if differ:
+        said.append(
+            f"The mean is of several setups, which differ in {', '.join(differ)}."
+        )
+    for sentence in said:
+        warnings.warn(DoubtfulEnergy(sentence), stacklevel=3)
+
+
+def _require_different(recordings: Sequence[Recording]) -> None:
+    files: set[Path] = set()
+    for one in recordings:
+        file = Path(one.path).resolve()
+        if file in files:
+            raise MeterError(
+                "mean-energy", f"{one.path} is given twice; give each recording once."
+            )
+        files.add(file)

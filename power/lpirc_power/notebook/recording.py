@@ -1,0 +1,209 @@
+"""A recording and its figures, as Python and a notebook see it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lpirc_power.energy import Budget, Check
+from lpirc_power.meter import Identity, Setup
+from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
+from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
+from lpirc_power.notebook.plot import Plot
+from lpirc_power.notebook.readings import Readings
+from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.recorded_files import Group, Series
+from lpirc_power.recorded_files import read_measurement as read_any
+from lpirc_power.recorded_files import read_recorded as read_whole
+from lpirc_power.report.advice import times_to_repeat
+from lpirc_power.report.check_report import what_lacks
+from lpirc_power.report.marked_report import marked_facts, marked_lines
+from lpirc_power.report.recording_report import (
+    Recorded,
+    recorded_facts,
+    recorded_lines,
+)
+from lpirc_power.sampling.polling import Idle
+
+_JOULES_PER_WH = 3600.0
+
+
+class Recording:
+    """A recording: its energy with what is known of it. Figures that are unknown are NaN; `problem` says why.
+
+    `print` gives the lines of `meter record`, a notebook shows the figures, the checks that fail, and the plot.
+    """
+
+    def __init__(self, recorded: Recorded, problem: str | None = None) -> None:
+        """Take a recording as `lpirc_power` has it elsewhere."""
+        self._recorded: Recorded | None = recorded
+        self._problem = problem
+
+    @property
+    def recorded(self) -> Recorded:
+        """The recording as the other parts of `lpirc_power` take it."""
+        if self._recorded is None:
+            raise ValueError("a recording without an end has overridden this")
+        return self._recorded
+
+    @property
+    def path(self) -> Path:
+        """The CSV file of the readings; its record lies beside it, with the ending .json."""
+        return Path(self.recorded.file)
+
+    @property
+    def energy_wh(self) -> float:
+        """The energy in watt-hours, counted by the meter's integrator; NaN if there is none."""
+        return self.recorded.energy_wh
+
+    @property
+    def energy_j(self) -> float:
+        """The energy in joules."""
+        return self.energy_wh * _JOULES_PER_WH
+
+    @property
+    def uncertainty_wh(self) -> float:
+        """The half-width of the stated interval, which holds the energy with 95.45 %; NaN if it is unknown."""
+        budget = self.budget
+        half_wh = None if budget is None else budget.coverage_wh
+        return math.nan if half_wh is None else half_wh
+
+    @property
+    def mean_power_w(self) -> float:
+        """The mean power in watts; NaN if the time is too short to know it."""
+        return self.recorded.power_w
+
+    @property
+    def duration_s(self) -> float:
+        """The time from the start to the end, in seconds."""
+        return self.recorded.measured.elapsed_s
+
+    @property
+    def start(self) -> datetime | None:
+        """The time of day of the start; None if the recording has no record."""
+        record = self.recorded.record
+        started = None if record is None else record.started
+        return None if started is None else started.start.utc
+
+    @property
+    def idle(self) -> Idle | None:
+        """The idle power that was measured before, None if none was."""
+        return self.recorded.idle
+
+    @property
+    def above_idle_wh(self) -> float:
+        """The energy above the idle power; NaN if no idle power was measured."""
+        found = self.recorded.above_idle_wh
+        return math.nan if found is None else found
+
+    @property
+    def above_idle_uncertainty_wh(self) -> float:
+        """The half-width of the stated interval of the energy above the idle power; NaN if it is unknown."""
+        budget = self.recorded.above_idle_budget
+        half_wh = None if budget is None else budget.coverage_wh
+        return math.nan if half_wh is None else half_wh
+
+    @property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget; None if there is no energy."""
+        return self.recorded.budget
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What was checked: code, severity, sentence, and whether it holds."""
+        return self.recorded.checks
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The codes of failed checks of severity error: with any, the energy needs review."""
+        return self.recorded.failed
+
+    @property
+    def problem(self) -> str | None:
+        """A sentence that must go with the energy; None if all is well."""
+        found = self.recorded
+        if self._problem is not None:
+            return self._problem
+        if found.no_energy:
+            return found.no_energy
+        if found.failed:
+            return f"The energy needs review: {', '.join(found.failed)}."
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a recording read from its files does not say, as sentences."""
+        return self.recorded.doubts
+
+    @functools.cached_property
+    def marks(self) -> dict[str, MarkEnergy]:
+        """The energies of what was marked, by name, in the order in which the names first occurred."""
+        return mark_energies(self.recorded)
+
+    @functools.cached_property
+    def readings(self) -> Readings:
+        """The readings as numpy columns."""
+        found = self.recorded
+        return Readings(found.readings, found.measured.start_s)
+
+    @property
+    def meter(self) -> Identity:
+        """The meter that answered."""
+        return self.recorded.identity
+
+    @property
+    def setup(self) -> Setup:
+        """The ranges and other settings."""
+        return self.recorded.measured.setup
+
+    def document(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: the document of `meter record --json`."""
+        found = self.recorded
+        more = {"marks": marked_facts(found), "repeat_in_loop": times_to_repeat(found)}
+        return recorded_facts(found) | more
+
+    def plot(self) -> Plot:
+        """Return a plot of the power over time with its marks."""
+        return Plot(charts_of(self.recorded).power)
+
+    def __str__(self) -> str:
+        found = self.recorded
+        return "\n".join([*recorded_lines(found), *marked_lines(found)])
+
+    def __repr__(self) -> str:
+        return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"
+
+    def _repr_html_(self) -> str:
+        from lpirc_power.notebook.cell import recording_cell
+
+        return recording_cell(self)
+
+
+def read_recorded(path: str | Path) -> Recording:
+    """Return a recording from its CSV file or from the record beside it.
+
+    Raises MeterError if a file cannot be read, is no recording, or is a series or a group.
+    """
+    return Recording(read_whole(Path(path)))
+
+
+def read_measurement(
+    path: str | Path,
+) -> Recording | list[Recording] | dict[str, Recording]:
+    """Return what a file of `meter record` holds.
+
+    A series (`--repeat`) is the list of the recordings that count, several meters are recordings by name; a
+    `DoubtfulEnergy` warning says which attempt or meter has no energy. Raises MeterError as `read_recorded`.
+    """
+    found = read_any(Path(path))
+    for sentence in what_lacks(found):
+        warnings.warn(DoubtfulEnergy(sentence), stacklevel=2)
+    if isinstance(found, Series):
+        return [Recording(one) for one in found.recordings]
+    if isinstance(found, Group):
+        return {name: Recording(one) for name, one in found.recordings.items()}
+    return Recording(found)

@@ -1,0 +1,19 @@
+"""The page of whatever was measured: a recording, a series of attempts, or several meters on one clock."""
+
+from __future__ import annotations
+
+from lpirc_power.page.group_page import group_page
+from lpirc_power.page.recording_page import recording_page
+from lpirc_power.page.series_page import series_page
+from lpirc_power.report.group_report import Group
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_report import Series
+
+
+def measurement_page(found: Recorded | Series | Group) -> str:
+    """Return the page as HTML."""
+    if isinstance(found, Series):
+        return series_page(found)
+    if isinstance(found, Group):
+        return group_page(found)
+    return recording_page(found)

@@ -1,0 +1,38 @@
+"""The page of one recording: power, energy, marks, checks, uncertainty budget, and how it was measured."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+from lpirc_power.page import recording_parts
+from lpirc_power.page.document import document
+from lpirc_power.page.mark_table import marks_section
+from lpirc_power.page.parts import paragraph
+from lpirc_power.report.recording_report import Recorded
+
+
+def recording_page(recorded: Recorded) -> str:
+    """Return the page as HTML; the same recording gives the same page."""
+    lead = recording_parts.verdict(recorded) + recording_parts.notes(recorded)
+    body = "".join(
+        (
+            recording_parts.figures(recorded),
+            recording_parts.charts(recorded),
+            marks_section(recorded),
+            recording_parts.checks(recorded),
+            recording_parts.budget_section(recorded.budget),
+            recording_parts.budget_section(
+                recorded.above_idle_budget,
+                "Uncertainty budget of the energy above idle",
+            ),
+            recording_parts.origin(recorded),
+        )
+    )
+    return document(Path(recorded.file).name, lead, body, footer())
+
+
+def footer() -> str:
+    """Return the last line of a page, as HTML."""
+    made = f"Made by meter report of lpirc-power {version('lpirc-power')}."
+    return paragraph(made)

@@ -1,0 +1,188 @@
+"""The page of a series of attempts: their mean with its uncertainty, and how they differ."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lpirc_power.page.attempt_chart import attempt_chart
+from lpirc_power.page.document import document
+from lpirc_power.page.parts import (
+    Table,
+    facts,
+    legend,
+    paragraph,
+    plus_minus,
+    section,
+    with_half_width,
+)
+from lpirc_power.page.recording_charts import columns_of, power_trace
+from lpirc_power.page.recording_page import footer
+from lpirc_power.page.recording_parts import (
+    budget_section,
+    failed_checks,
+    origin,
+    warnings_of,
+)
+from lpirc_power.page.time_chart import TimeChart
+from lpirc_power.page.traces import Trace
+from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.reading_facts import figure
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_marks import series_marks
+from lpirc_power.report.series_report import Series, above_idle_words
+
+MOST_DRAWN: Final = 30
+"""Attempts whose power is drawn; the table has all."""
+
+
+def series_page(series: Series) -> str:
+    """Return the page as HTML."""
+    counted = series.recordings
+    body = [_figures(series)]
+    if counted:
+        body += [
+            section("Energy of each attempt", _dots(series), _table(series)),
+            _power(counted),
+            _marks(series),
+            _checks(counted),
+            budget_section(series.budget, "Uncertainty budget of the mean"),
+            origin(counted[0], "How the attempts were measured"),
+        ]
+    return document(Path(series.file).name, _verdict(series), "".join(body), footer())
+
+
+def _dots(series: Series) -> str:
+    if not math.isfinite(series.mean_wh):
+        return ""
+    told = "Dots are the attempts in their order, the line is their mean; the axis does not begin at 0."
+    drawn = attempt_chart(series.energies_wh, series.mean_wh)
+    return drawn + paragraph(told, "quiet")
+
+
+def _verdict(series: Series) -> str:
+    counted = series.recordings
+    stopped = series.record.stopped
+    stopped = f"{stopped[:1].upper()}{stopped[1:]}"
+    if not counted:
+        return paragraph(f"No attempt counts. {stopped}".strip(), "verdict bad")
+    budget = series.budget
+    half_wh = None if budget is None else budget.coverage_wh
+    energy = with_half_width(series.mean_wh, half_wh, "Wh")
+    attempts = "1 attempt" if len(counted) == 1 else f"{len(counted)} attempts"
+    text = f"{energy}, the mean of {attempts}. {stopped}".strip()
+    review = [one for one in counted if one.failed]
+    if review:
+        files = ", ".join(Path(one.file).name for one in review)
+        return paragraph(f"{text} Needs review: {files}.", "verdict bad")
+    if len(counted) == 1:
+        more = "A single attempt does not show how much attempts differ."
+        return paragraph(f"{text} {more}", "verdict warn")
+    warned = warnings_of(counted)
+    more = f" Warnings: {', '.join(warned)}." if warned else ""
+    return paragraph(
+        f"{text}{more}", "verdict warn" if stopped or warned else "verdict"
+    )
+
+
+def _figures(series: Series) -> str:
+    counted = series.recordings
+    if not counted:
+        return ""
+    deviation = series.deviation_wh
+    relative = series.relative_half
+    large = [
+        ("mean energy", figure(series.mean_wh, "Wh")),
+        ("attempts", f"{len(counted)} of {series.record.wanted}"),
+        ("standard deviation", "" if deviation is None else figure(deviation, "Wh", 3)),
+        ("interval by Student's t", "" if relative is None else f"\N{PLUS-MINUS SIGN}{100 * relative:.2g} %"),
+    ]  # fmt: skip
+    pause_s = series.record.cool_down_s
+    small = [
+        ("uncertainty with the meter's errors", _interval(series)),
+        ("above idle", plus_minus(above_idle_words(series))),
+        ("not counted, to warm up", f"{len(series.warm_up)} attempts" if series.warm_up else ""),
+        ("pause between attempts", f"{pause_s:g} s" if pause_s else ""),
+    ]  # fmt: skip
+    return facts(large, "figures") + facts(small)
+
+
+def _interval(series: Series) -> str:
+    budget = series.budget
+    if budget is None or not budget.is_known:
+        return ""
+    return plus_minus(interval_words(budget))
+
+
+def _table(series: Series) -> str:
+    rows = []
+    for number, one in enumerate(series.recordings, start=1):
+        off = one.energy_wh / series.mean_wh - 1 if series.mean_wh else math.nan
+        from_mean = f"{100 * off:+.3g} %" if math.isfinite(off) else "no data"
+        rows.append(
+            (
+                f"{number}",
+                Path(one.file).name,
+                figure(one.energy_wh, "Wh"),
+                from_mean,
+                figure(one.power_w, "W", 5),
+                f"{one.measured.energy_s:.3f} s",
+                ", ".join(one.failed) or "none",
+            )
+        )
+    return Table(
+        "Attempts",
+        ("no.", "file"),
+        ("energy", "from the mean", "mean power", "duration"),
+        rows,
+        ("failed checks",),
+    ).html()
+
+
+def _power(counted: tuple[Recorded, ...]) -> str:
+    drawn = counted[:MOST_DRAWN]
+    traces = [
+        _from_start(one, f"attempt {number}") for number, one in enumerate(drawn, 1)
+    ]
+    longest_s = max(one.measured.elapsed_s for one in drawn)
+    label = f"Power over time of {len(drawn)} attempts, each from its start."
+    chart = TimeChart(label, "W", traces, 0.0, longest_s)
+    names = [trace.name for trace in traces]
+    left = len(counted) - len(drawn)
+    more = f" {left} more attempts are not drawn." if left else ""
+    told = paragraph(f"Each attempt counts from its own start.{more}", "quiet")
+    return section("Power over time", chart.svg(), legend(names), told)
+
+
+def _marks(series: Series) -> str:
+    """Return the energies by mark over the attempts; nothing without marks."""
+    rows = []
+    for one in series_marks(series):
+        deviation = one.deviation_wh
+        rows.append(
+            (
+                one.name,
+                f"{len(one.energies_wh)}",
+                with_half_width(one.mean_wh, one.budget.coverage_wh, "Wh"),
+                "" if deviation is None else figure(deviation, "Wh", 3),
+            )
+        )
+    if not rows:
+        return ""
+    columns = ("attempts", "mean energy", "standard deviation")
+    return section("Marks", Table("Marks", ("mark",), columns, rows).html())
+
+
+def _from_start(recorded: Recorded, name: str) -> Trace:
+    columns = columns_of(recorded.readings)
+    trace = power_trace(recorded, columns, name)
+    times_s = np.asarray(trace.times_s - recorded.measured.start_s)
+    return Trace(name, times_s, trace.values, trace.longest_pause_s)
+
+
+def _checks(counted: tuple[Recorded, ...]) -> str:
+    names = [f"attempt {number}" for number in range(1, len(counted) + 1)]
+    return failed_checks(dict(zip(names, counted, strict=True)))

@@ -1,0 +1,325 @@
+"""Recordings read back from their files: `read_recorded` for one, `read_measurement` also for a series or a group."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from lpirc_power.bare_recording import (
+    CLOCK_STEP_S,
+    NO_IDENTITY,
+    clock_steps,
+    read_alone,
+    start_s_of,
+    step_sentence,
+)
+from lpirc_power.energy import Measurement
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading
+from lpirc_power.meter_address import limits_of, standing
+from lpirc_power.reading_columns import ReadingColumns
+from lpirc_power.record.document import (
+    AnyRecord,
+    Ended,
+    GroupRecord,
+    Mark,
+    Moment,
+    Record,
+    SeriesRecord,
+)
+from lpirc_power.record.record_file import has_record, read_record, record_path
+from lpirc_power.record.surviving_rows import surviving
+from lpirc_power.recording import read_readings, reading_of, require_file
+from lpirc_power.report.group_report import Group
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_report import Series
+
+__all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
+
+NOT_OF_CUT: Final = ("range-changed",)
+"""Checks that a recording without an end cannot confirm: the settings were not read back."""
+DRIFT: Final = 5e-4
+"""Largest relative drift of a host's clocks against each other, while the wall clock is being slewed."""
+
+
+def read_measurement(path: Path) -> Recorded | Series | Group:
+    """Return the recording, series or group in a file: a CSV file of readings, or a record.
+
+    Raises MeterError as `read_recorded`.
+    """
+    if not _is_json(path):
+        return read_recorded(path)
+    record = read_record(path)
+    folder = path.parent
+    _require_once(record, path)
+    if isinstance(record, SeriesRecord):
+        counted = tuple(read_recorded(folder / name) for name in record.recordings)
+        before = tuple(read_recorded(folder / name) for name in record.warm_up)
+        return Series(record, counted, before, str(path))
+    if isinstance(record, GroupRecord):
+        whole = [one for one in record.members if not one.failed]
+        found = {one.name: read_recorded(folder / one.record) for one in whole}
+        return Group(record, found, str(path))
+    return _recorded_by(record, path)
+
+
+def _require_once(record: AnyRecord, path: Path) -> None:
+    """Raise MeterError if a record of several names a recording twice: it would count as another attempt."""
+    names: list[str] = []
+    if isinstance(record, SeriesRecord):
+        names = [*record.warm_up, *record.recordings]
+    elif isinstance(record, GroupRecord):
+        names = [one.record for one in record.members]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise MeterError(
+            "recording-record", f"{path} cannot be used: it names {twice[0]} twice."
+        )
+
+
+def read_recorded(path: Path) -> Recorded:
+    """Return the recording in a CSV file of readings or in its record, with what is known of it.
+
+    A CSV file without a record has no identity and no limits of error; a recording that was cut off has its energy up
+    to its last row. `doubts` say both. Raises MeterError: those of `read_recording`, those of `read_record`, and
+    `recording-record` if the record belongs to another CSV file, or is of a series or a group.
+    """
+    if _is_json(path):
+        return _recorded_by(_single(read_record(path), path), path)
+    if not path.name:  # a folder such as "." or "/": its reader says so
+        return read_alone(path)
+    beside = record_path(path)
+    if not has_record(beside):
+        return read_alone(path)
+    record = _single(read_record(beside), beside)
+    return _with_record(record, beside, path)
+
+
+def _single(record: AnyRecord, path: Path) -> Record:
+    if isinstance(record, Record):
+        return record
+    raise MeterError(
+        "recording-record",
+        f"{path} is the record of a {record.kind}, where that of one recording is needed; give the file of one of "
+        "its recordings.",
+    )
+
+
+def _recorded_by(record: Record, path: Path) -> Recorded:
+    csv = path.with_suffix(".csv")
+    if not csv.is_file():  # the pair may have been renamed
+        csv = path.with_name(record.file)
+    return _with_record(record, path, csv)
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        require_file(path)
+        with path.open("rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except (OSError, ValueError):
+        return False  # its reader says why
+
+
+def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
+    if record.ended is None:
+        return _cut(record, path, csv, read_readings(csv, cut=True))
+    ended = record.ended
+    readings = _rows(record, ended, path, csv)
+    rows = len(readings)
+    final = reading_of(ended.row)
+    doubts = doubts_of(record)
+    if rows < ended.readings:
+        if not readings or readings[-1] != final:
+            readings.append(final)
+        missing = ended.readings - rows
+        doubts += (
+            f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others.",
+        )
+    _require_marks(ended.marks, path)
+    started = record.started
+    measured, differing = _as_known(ended.measured, record)
+    return Recorded(
+        identity=NO_IDENTITY if started is None else started.identity,
+        measured=measured,
+        readings=readings,
+        idle=None if started is None else started.idle,
+        link_events=ended.links,
+        file=str(csv),
+        rows=rows,
+        marks=ended.marks,
+        record=record,
+        doubts=(*differing, *doubts),
+    )
+
+
+def _as_known(
+    measured: Measurement, record: Record
+) -> tuple[Measurement, tuple[str, ...]]:
+    """Return a measurement with the limits and the standing that a driver here gives its meter, and what differed.
+
+    Anybody can write a record. A meter that no driver here knows keeps what its record says.
+    """
+    started = record.started
+    known = None if started is None else limits_of(started.identity.model)
+    if started is None or known is None:
+        return measured, ()
+    counts = standing(started.identity, record.address)
+    told = [
+        word
+        for word, stated, found in (
+            ("limits of error", measured.limits, known),
+            ("standing", measured.standing, counts),
+        )
+        if stated != found
+    ]
+    if not told:
+        return measured, ()
+    as_known = replace(
+        measured,
+        model=started.identity.model,
+        limits=known,
+        standing=counts,
+        official=counts.official,
+    )
+    sentence = (
+        f"The record states other {' and '.join(told)} of this {started.identity.model} than the program here, "
+        "whose are used: the record is of another version, or was changed."
+    )
+    return as_known, (sentence,)
+
+
+def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:
+    """Return the readings in a CSV file whose record has an end, also if a power failure has cut the file."""
+    content = _content(csv)
+    if hashlib.sha256(content).hexdigest() == ended.sha256 and not ended.damage:
+        return read_readings(csv) if ended.rows else ReadingColumns()
+    from_s = -math.inf if record.started is None else record.started.start.monotonic_s
+    to_s = reading_of(ended.row).monotonic_s
+    lines = content.splitlines(keepends=True)
+    found = surviving(lines, from_s, to_s)
+    is_cut = len(found) < ended.rows and _is_cut(lines, len(found))
+    if not (is_cut or ended.damage):
+        raise _of_another(path, csv)
+    return found
+
+
+def _is_cut(lines: Sequence[bytes], rows: int) -> bool:
+    """Return True if a file holds so many rows below its heading, and at its end no more than one cut line."""
+    return len(lines) <= rows + 2
+
+
+def _content(csv: Path) -> bytes:
+    """Return what is in a CSV file; nothing if there is none, since its record has the energy."""
+    try:
+        require_file(csv)
+        return csv.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise MeterError(
+            "recording-unreadable",
+            f"The recording {csv} cannot be read: {error.strerror}.",
+        ) from error
+
+
+def _cut(
+    record: Record, path: Path, csv: Path, readings: Sequence[Reading]
+) -> Recorded:
+    """Return a recording whose record has no end: its energy is that of the last row."""
+    _require_marks(record.marks, path)
+    last = readings[-1]
+    started = record.started
+    start = (
+        Moment(start_s_of(readings), readings[0].utc)
+        if started is None
+        else started.start
+    )
+    if (
+        abs(_step_s(start, Moment(readings[0].monotonic_s, readings[0].utc)))
+        > CLOCK_STEP_S
+    ):
+        raise _of_another(path, csv)
+    identity = NO_IDENTITY if started is None else started.identity
+    cut = (
+        f"The recording was cut off: its energy and its checks are those up to the last row, "
+        f"{last.monotonic_s - start.monotonic_s:.1f} s after the start; what the meter counted after it is not known."
+    )
+    measured = Measurement(
+        integrator_wh=last.energy_wh,
+        integrator_s=last.integrator_s,
+        start_s=start.monotonic_s,
+        end_s=last.monotonic_s,
+        setup=record.setup,
+        model=identity.model,
+        limits=None if started is None else limits_of(identity.model),
+        official=started is not None and started.standing.official,
+        standing=None if started is None else started.standing,
+    )
+    idle = None if started is None else started.idle
+    return Recorded(
+        identity,
+        measured,
+        readings,
+        idle,
+        (),
+        str(csv),
+        len(readings),
+        record.marks,
+        record,
+        (cut, *clock_steps(readings)),
+        NOT_OF_CUT,
+    )
+
+
+def doubts_of(record: Record) -> tuple[str, ...]:
+    """Return sentences about how a recording ended, what happened to its file, and to the host's clock."""
+    ended = record.ended
+    found = clock_doubts(record)
+    if ended is not None and ended.damage:
+        found = (ended.damage, *found)
+    if ended is not None and ended.interrupted:
+        end_s = ended.measured.elapsed_s
+        was = f"The recording was interrupted {end_s:.1f} s after the start, before its work or its time was over."
+        found = (was, *found)
+    return found
+
+
+def clock_doubts(record: Record) -> tuple[str, ...]:
+    """Return a sentence if the host's wall clock was set during a recording."""
+    if record.started is None or record.ended is None:
+        return ()
+    start = record.started.start
+    end = record.ended.end
+    step_s = _step_s(start, end)
+    if abs(step_s) <= CLOCK_STEP_S + DRIFT * (end.monotonic_s - start.monotonic_s):
+        return ()
+    return step_sentence(step_s)
+
+
+def _step_s(start: Moment, end: Moment) -> float:
+    """Return by how much the wall clock went further than the monotonic one between two moments."""
+    return (end.utc - start.utc).total_seconds() - (end.monotonic_s - start.monotonic_s)
+
+
+def _require_marks(marks: Sequence[Mark], path: Path) -> None:
+    for mark in marks:
+        end_s = mark.begin_s if mark.end_s is None else mark.end_s
+        if not (math.isfinite(mark.begin_s + end_s) and mark.begin_s <= end_s):
+            raise MeterError(
+                "recording-record",
+                f"{path} cannot be used: the mark {mark.name[:80]!r} goes from {mark.begin_s:g} s to {end_s:g} s.",
+            )
+
+
+def _of_another(path: Path, csv: Path) -> MeterError:
+    return MeterError(
+        "recording-record",
+        f"{path} is not the record of {csv} as it is now: the readings are of another recording, or were changed. Give "
+        f"both files as they were recorded, or move {path.name} away to read {csv.name} alone.",
+    )

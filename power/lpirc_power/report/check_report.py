@@ -1,0 +1,72 @@
+"""Report of the checks of a recording, with what its file does not say, as facts for machines and lines for people."""
+
+from __future__ import annotations
+
+from lpirc_power.energy import Check
+from lpirc_power.record.document import SeriesRecord
+from lpirc_power.report.group_report import Group
+from lpirc_power.report.marked_report import marked_facts, marked_lines
+from lpirc_power.report.reading_facts import lines
+from lpirc_power.report.recording_report import (
+    Recorded,
+    figure_rows,
+    recorded_facts,
+)
+from lpirc_power.report.series_report import Series
+
+
+def in_order(checks: tuple[Check, ...]) -> list[Check]:
+    """Return checks with the failed errors first, then the failed warnings, then those that hold."""
+    return sorted(checks, key=lambda one: (one.ok, one.severity != "error"))
+
+
+def check_facts(recorded: Recorded) -> dict[str, object]:
+    """Return a recording with its checks, ready for JSON."""
+    return {
+        **recorded_facts(recorded),
+        "unanswered": list(recorded.unchecked),
+        "notes": list(recorded.doubts),
+        "marks": marked_facts(recorded),
+    }
+
+
+def check_lines(recorded: Recorded) -> list[str]:
+    """Return a recording as lines for people: its figures, every check, and how its file was read."""
+    found = [*lines(figure_rows(recorded)), *marked_lines(recorded)]
+    for one in in_order(recorded.checks):
+        word = "holds" if one.ok else one.severity
+        found.append(f"{word:16} {one.code}: {one.sentence}")
+    if recorded.unchecked:
+        codes_left = ", ".join(recorded.unchecked)
+        found += lines({"not checked": f"{codes_left}; the file does not say"})
+    return [*found, *(f"{'note':16} {one}" for one in recorded.doubts)]
+
+
+def failure_of(recorded: Recorded) -> str | None:
+    """Return one sentence that names the failed checks of severity error; None if there is none."""
+    if recorded.no_energy:
+        return recorded.no_energy
+    if not recorded.failed:
+        return None
+    return f"{recorded.file} fails: {', '.join(recorded.failed)}."
+
+
+def what_lacks(found: Recorded | Series | Group) -> list[str]:
+    """Return a sentence for each recording of a series or a group that is not there to be checked."""
+    if isinstance(found, Group):
+        failed = [one for one in found.record.members if one.failed]
+        return [f"{one.name} has no energy: {one.failed}" for one in failed]
+    if isinstance(found, Series):
+        return _lacking(found.record)
+    return []
+
+
+def _lacking(series: SeriesRecord) -> list[str]:
+    if series.stopped:
+        return [f"The series is not whole: {series.stopped}"]
+    count = len(series.recordings)
+    if count < series.wanted and series.stable is None:
+        return [
+            f"The series is not whole: its record names {count} of {series.wanted} attempts, and not why."
+        ]
+    return []

@@ -1,0 +1,281 @@
+"""The energy of each mark of a recording, as facts for machines and as lines for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lpirc_power.energy import Budget, Measurement, budget_of, energy_of
+from lpirc_power.energy.budget import Distribution, Term
+from lpirc_power.energy.energy_budget import (
+    GAPS,
+    RESOLUTION_TIME,
+    RESOLUTION_WH,
+    START_STOP,
+    half_digit,
+    start_stop_term,
+)
+from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
+from lpirc_power.energy.measured_energy import Edges
+from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen
+from lpirc_power.record.document import Mark
+from lpirc_power.report.budget_words import attached_words
+from lpirc_power.report.reading_facts import figure, json_ready
+from lpirc_power.report.recording_report import Recorded
+
+MARKS: Final = "marks"
+"""Code of the term for the edges of marks."""
+NOT_OF_MARKS: Final = (START_STOP, RESOLUTION_TIME)
+"""Terms of a whole recording that a mark does not have in this form."""
+SHORT: Final = 0.05
+"""Part of the energy of a mark that its edges may cost before a longer one is advised."""
+MOST_TIMES: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What a recording knows of one name: how often it was marked, and the energy of the union of its stretches.
+
+    `instants_s` are the times of instants since the start of the window, `unclosed` counts stretches without an end,
+    `outside` those that do not touch the window, `cut` those of which a part lies outside. `doubt_s` is how far the
+    times may be wrong. `mean_wh` is the energy of one stretch, NaN without one: stretches that overlap share energy, so
+    it may be more than `energy` / `count`. `budget` is None for instants alone.
+    """
+
+    name: str
+    count: int
+    unclosed: int
+    outside: int
+    cut: int
+    instants_s: tuple[float, ...]
+    energy: StretchEnergy
+    doubt_s: float
+    mean_wh: float
+    budget: Budget | None
+
+    @property
+    def mean_power_w(self) -> float:
+        """The mean power; NaN without a duration."""
+        lasted_s = self.energy.duration_s
+        return 3600.0 * self.energy.energy_wh / lasted_s if lasted_s > 0 else math.nan
+
+    @property
+    def edges_share(self) -> float:
+        """The part of the energy that the edges may cost; 0 without a stretch."""
+        energy = self.energy
+        if not self.count or not energy.edges_wh > 0.0:
+            return 0.0
+        if not energy.energy_wh:
+            return math.inf
+        return energy.edges_wh / abs(energy.energy_wh)
+
+    @property
+    def times_to_repeat(self) -> int | None:
+        """How many times the work must run in each stretch for its edges to cost less than `SHORT`; None for once."""
+        share = self.edges_share
+        if share <= SHORT:
+            return None
+        times = math.floor(share / SHORT) + 1 if math.isfinite(share) else MOST_TIMES
+        return min(times, MOST_TIMES)
+
+
+def marked(recorded: Recorded) -> tuple[Marked, ...]:
+    """Return the energies of a recording by mark, in the order in which the names first occurred.
+
+    Stretches of one name that overlap count their energy once. Those of different names may overlap or nest, so their
+    energies need not add up to that of the recording.
+    """
+    if not recorded.marks or recorded.no_energy:
+        return ()
+    names: dict[str, list[Mark]] = {}
+    for one in sorted(recorded.marks, key=lambda mark: mark.begin_s):
+        names.setdefault(one.name, []).append(one)
+    course = PowerCourse(recorded.readings, recorded.measured)
+    return tuple(
+        _marked(name, marks, course, recorded) for name, marks in names.items()
+    )
+
+
+def _marked(
+    name: str, marks: Sequence[Mark], course: PowerCourse, recorded: Recorded
+) -> Marked:
+    measured = recorded.measured
+    stretches = [
+        (one.begin_s, one.end_s)
+        for one in marks
+        if one.end_s is not None and one.end_s > one.begin_s
+    ]
+    inside = [
+        one
+        for one in stretches
+        if one[1] > measured.start_s and one[0] < measured.end_s
+    ]
+    doubt_s = max(one.doubt_s for one in marks)
+    energy = course.of(inside, doubt_s)
+    return Marked(
+        name=name,
+        count=len(inside),
+        unclosed=sum(one.end_s is None for one in marks),
+        outside=len(stretches) - len(inside),
+        cut=sum(one[0] < measured.start_s or one[1] > measured.end_s for one in inside),
+        instants_s=tuple(
+            one.begin_s - measured.start_s for one in marks if one.end_s == one.begin_s
+        ),
+        energy=energy,
+        doubt_s=doubt_s,
+        mean_wh=course.total_wh(inside) / len(inside) if inside else math.nan,
+        budget=_budget(energy, inside, course, recorded) if inside else None,
+    )
+
+
+def _budget(
+    energy: StretchEnergy,
+    stretches: Sequence[tuple[float, float]],
+    course: PowerCourse,
+    recorded: Recorded,
+) -> Budget:
+    """Return the budget: the meter's terms at the mean load of the stretches, gaps in them, and their edges."""
+    whole = recorded.measured
+    measured = _measured(energy, whole)
+    begin_s = min(one[0] for one in stretches)
+    end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
+
+    def is_near(reading: Reading) -> bool:
+        return begin_s <= reading.monotonic_s <= end_s
+
+    loads = chosen(recorded.readings, is_near)
+    of_load = replace(
+        energy_of(loads, measured),
+        unseen=course.unseen(recorded.energy.unseen, stretches),
+        edges=Edges(0.0, energy.duration_s, ""),
+        profile=(1.0,),
+    )
+    has_gaps = bool(of_load.unseen.stretches)
+    terms = []
+    for one in budget_of(of_load).terms:
+        if one.code == RESOLUTION_WH:
+            terms.append(_differences(one, energy, whole))
+        elif one.code not in NOT_OF_MARKS and (one.code != GAPS or has_gaps):
+            terms.append(one)
+    if energy.end_w:
+        terms.append(_end_term(energy, recorded))
+    return Budget(energy.energy_wh, (*terms, _edges_term(energy)))
+
+
+def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
+    """Return the term of the resolution of two values of WH for each stretch, whose roundings differ."""
+    half_width = half_digit(whole.integrator_wh) * math.sqrt(2.0 * energy.pieces)
+    return replace(term, half_width=half_width)
+
+
+def _end_term(energy: StretchEnergy, recorded: Recorded) -> Term:
+    """Return the term of start and stop where a stretch reaches the start or the end of the recording."""
+    edges = recorded.energy.edges
+    return start_stop_term(energy.end_w * edges.window_s / 3600.0, edges)
+
+
+def _measured(energy: StretchEnergy, whole: Measurement) -> Measurement:
+    return replace(
+        whole,
+        integrator_wh=energy.energy_wh,
+        integrator_s=energy.duration_s,
+        end_s=whole.start_s + energy.duration_s,
+        late_s=0.0,
+    )
+
+
+def _edges_term(energy: StretchEnergy) -> Term:
+    """Return the term of the edges. A load that begins and ends with its mark makes the error as large as it may be."""
+    return Term(
+        code=MARKS,
+        name="the edges of the marks",
+        half_width=energy.edges_wh,
+        unit="Wh",
+        distribution=Distribution.TWO_POINT,
+        sensitivity_wh=1.0,
+        source="the rise of WH in each update that an edge cuts: any part of it may belong to the mark",
+    )
+
+
+def marked_facts(recorded: Recorded) -> list[dict[str, object]]:
+    """Return the energies by mark, ready for JSON."""
+    return [_facts(one) for one in marked(recorded)]
+
+
+def _facts(one: Marked) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "count": one.count,
+        "energy_wh": json_ready(one.energy.energy_wh) if one.count else None,
+        "mean_wh": json_ready(one.mean_wh),
+        "duration_s": one.energy.duration_s,
+        "mean_power_w": json_ready(one.mean_power_w),
+        "edges_wh": json_ready(one.energy.edges_wh),
+        "repeat_in_mark": one.times_to_repeat,
+        "budget": None if one.budget is None else one.budget.document(),
+        "instants_s": list(one.instants_s),
+        "unclosed": one.unclosed,
+        "outside": one.outside,
+        "cut": one.cut,
+        "doubt_s": one.doubt_s,
+    }
+
+
+def marked_lines(recorded: Recorded) -> list[str]:
+    """Return the energies by mark as lines for people."""
+    found = [f"{'mark':16} {one.name}: {_words(one)}" for one in marked(recorded)]
+    lost = lost_words(recorded)
+    return [*found, f"{'marks':16} {lost}"] if lost else found
+
+
+def lost_words(recorded: Recorded) -> str:
+    """Return how many marks were lost; empty if none was."""
+    ended = recorded.record.ended if recorded.record else None
+    if ended is None or not ended.marks_lost:
+        return ""
+    return f"{ended.marks_lost} were lost: more came than a recording keeps, or they were no marks"
+
+
+def _words(one: Marked) -> str:
+    words = []
+    if one.count and one.budget is not None:
+        times = (
+            ""
+            if one.count == 1
+            else f", {one.count} times, {figure(one.mean_wh, 'Wh')} each"
+        )
+        words.append(
+            f"{figure(one.energy.energy_wh, 'Wh')} {attached_words(one.budget)}, "
+            f"{figure(one.mean_power_w, 'W', 5)} over {one.energy.duration_s:.4g} s{times}"
+        )
+    return "; ".join([*words, *remarks(one)])
+
+
+def remarks(one: Marked) -> list[str]:
+    """Return what else there is to say of a name: its instants, and the stretches that have no energy."""
+    words = []
+    if one.instants_s:
+        times = ", ".join(f"{at_s:.3f} s" for at_s in one.instants_s[:SHOWN_INSTANTS])
+        more = len(one.instants_s) - SHOWN_INSTANTS
+        words.append(f"at {times}" + (f" and {more} more" if more > 0 else ""))
+    if one.unclosed:
+        words.append(f"{one.unclosed} without an end, whose energy is not known")
+    if one.cut:
+        words.append(f"{one.cut} reaching beyond the recording, counted within it")
+    if one.outside:
+        words.append(f"{one.outside} outside the recording")
+    if (repeats := one.times_to_repeat) is not None:
+        words.append(
+            f"short for this meter: its edges may cost {100.0 * one.edges_share:.3g} % of its energy; run the work "
+            f"{repeats} times in one mark, then they cost less than {100.0 * SHORT:.0f} %"
+        )
+    if one.doubt_s:
+        words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
+    return words
+
+
+SHOWN_INSTANTS: Final = 5
+"""Instants of one name that a line shows."""

@@ -1,0 +1,174 @@
+"""A series of attempts at one measurement: the mean energy, its spread and its uncertainty."""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from dataclasses import dataclass
+
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy.spread import half_of_mean
+from lpirc_power.record.document import SeriesRecord
+from lpirc_power.report.budget_words import attached_words, budget_summary
+from lpirc_power.report.checks_of_several import check_lines
+from lpirc_power.report.reading_facts import figure, json_ready, lines
+from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
+
+
+@dataclass(frozen=True)
+class Series:
+    """Attempts of one measurement: those that count, and those before them that do not."""
+
+    record: SeriesRecord
+    recordings: tuple[Recorded, ...]
+    warm_up: tuple[Recorded, ...]
+    file: str
+
+    @property
+    def energies_wh(self) -> list[float]:
+        """The energies of the attempts that count."""
+        return [one.energy_wh for one in self.recordings]
+
+    @property
+    def mean_wh(self) -> float:
+        """The mean energy; NaN without an attempt."""
+        return statistics.fmean(self.energies_wh) if self.recordings else math.nan
+
+    @property
+    def deviation_wh(self) -> float | None:
+        """The standard deviation of the attempts; None for fewer than two."""
+        energies_wh = self.energies_wh
+        if len(energies_wh) < 2 or not all(map(math.isfinite, energies_wh)):
+            return None
+        return statistics.stdev(energies_wh)
+
+    @functools.cached_property
+    def half_wh(self) -> float | None:
+        """Half of the interval of the mean by Student's t, 95.45 %; None for fewer than two attempts.
+
+        It holds the mean that endless attempts by the same meter in the same setup would have.
+        """
+        return half_of_mean(self.energies_wh)
+
+    @property
+    def relative_half(self) -> float | None:
+        """That half as a part of the mean; None if there is none."""
+        half_wh = self.half_wh
+        return (
+            None if half_wh is None or not self.mean_wh else half_wh / abs(self.mean_wh)
+        )
+
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget of the mean energy; None without an attempt.
+
+        Repeating makes no term of a single attempt smaller, since its error may be the same in all; it makes that of
+        the spread smaller.
+        """
+        budgets = [one.budget for one in self.recordings if one.budget is not None]
+        return budget_of_mean(budgets) if budgets else None
+
+    @functools.cached_property
+    def above_idle_budget(self) -> Budget | None:
+        """The mean energy above idle with its budget; None if an attempt has no idle power or no energy."""
+        budgets = [
+            one.above_idle_budget
+            for one in self.recordings
+            if one.above_idle_budget is not None
+        ]
+        is_whole = bool(budgets) and len(budgets) == len(self.recordings)
+        return budget_of_mean(budgets) if is_whole else None
+
+
+def series_facts(series: Series) -> dict[str, object]:
+    """Return a series, ready for JSON."""
+    half_wh = series.half_wh
+    deviation_wh = series.deviation_wh
+    relative = series.relative_half
+    above = series.above_idle_budget
+    return {
+        "kind": "series",
+        "attempts": [recorded_facts(one) for one in series.recordings],
+        "warm_up": [recorded_facts(one) for one in series.warm_up],
+        "count": len(series.recordings),
+        "wanted": series.record.wanted,
+        "mean_wh": json_ready(series.mean_wh),
+        "deviation_wh": deviation_wh,
+        "interval_wh": None
+        if half_wh is None
+        else [series.mean_wh - half_wh, series.mean_wh + half_wh],
+        "interval_percent": None if relative is None else 100.0 * relative,
+        "until_stable_percent": None
+        if series.record.stable is None
+        else 100.0 * series.record.stable,
+        "stopped": series.record.stopped or None,
+        "budget": None if series.budget is None else series.budget.document(),
+        "above_idle_wh": None if above is None else json_ready(above.energy_wh),
+        "above_idle_budget": None if above is None else above.document(),
+        "file": series.file,
+    }
+
+
+def attempt_words(recorded: Recorded) -> str:
+    """Return one attempt in words."""
+    energy = "no energy" if recorded.no_energy else figure(recorded.energy_wh, "Wh")
+    power = (
+        "" if math.isnan(recorded.power_w) else f", {figure(recorded.power_w, 'W', 5)}"
+    )
+    return f"{energy} in {recorded.measured.energy_s:.3f} s{power}, {recorded.file}"
+
+
+def above_idle_words(series: Series) -> str:
+    """Return the mean energy above idle in words; empty if there is none."""
+    budget = series.above_idle_budget
+    if budget is None:
+        return ""
+    powers_w = [one.idle.power_w for one in series.recordings if one.idle is not None]
+    idle_w = figure(statistics.fmean(powers_w), "W", 5)
+    return f"{figure(budget.energy_wh, 'Wh')} {attached_words(budget)}; idle {idle_w} on average"
+
+
+def series_lines(series: Series) -> list[str]:
+    """Return a series as lines for people."""
+    count = len(series.recordings)
+    found = [
+        f"{'warm-up':16} {attempt_words(one)}, not counted" for one in series.warm_up
+    ]
+    found += [
+        f"{f'attempt {number}':16} {attempt_words(one)}"
+        for number, one in enumerate(series.recordings, 1)
+    ]
+    named = {}
+    if count:
+        attempts = "1 attempt" if count == 1 else f"{count} attempts"
+        named["mean energy"] = f"{figure(series.mean_wh, 'Wh')} of {attempts}"
+    if series.deviation_wh is not None and series.half_wh is not None:
+        of_mean = (
+            ""
+            if series.relative_half is None
+            else f" (+-{100 * series.relative_half:.3g} %)"
+        )
+        named["deviation"] = (
+            f"{figure(series.deviation_wh, 'Wh', 3)}, from attempt to attempt"
+        )
+        named["interval"] = (
+            f"+-{figure(series.half_wh, 'Wh', 3)}{of_mean}, Student's t, 95.45 %, without the meter's error"
+        )
+    if count == 1:
+        named["deviation"] = (
+            "unknown: one attempt shows no spread, so the uncertainty is the meter's alone"
+        )
+    if series.budget is not None:
+        summary = budget_summary(series.budget)
+        named |= {name: words for name, words in summary.items() if words}
+    if idle := above_idle_words(series):
+        named["above idle"] = idle
+    if count:
+        named["meter"] = meter_words(series.recordings[0])
+    if series.record.stopped:
+        named["stopped"] = series.record.stopped
+    numbered = {
+        f"attempt {number}": one for number, one in enumerate(series.recordings, 1)
+    }
+    return [*found, *lines(named), *check_lines(numbered)]

@@ -1,0 +1,87 @@
+"""Verification of the uncertainty budget that a bundle states for its energy. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from referee.evidence.verification_items import Failure, require_same
+
+PART: Final = "result.json"
+WORDS: Final = ("name", "source")
+"""Words of a term, which another version may word otherwise."""
+BY_CONVOLUTION: Final = ("coverage_wh", "coverage_factor")
+"""Figures by Fourier transform, which hosts compute with different last digits."""
+NEARLY: Final = 1e-9
+
+
+def require_same_budget(
+    stated: Mapping[str, Any] | None,
+    own: Mapping[str, Any] | None,
+    *,
+    has_own_words: bool,
+) -> None:
+    """Raise Failure unless a stated budget is the recomputed one; a judgement by an earlier version states none.
+
+    `has_own_words` means that this version judged the run, so that its words are those of this program, too.
+    """
+    if stated is None:
+        return
+    if own is None:
+        raise Failure(
+            PART, "The result states an uncertainty budget, but has no energy."
+        )
+    _require_fields("the budget", stated, own)
+    _require_same_terms(stated["terms"], own["terms"], has_own_words=has_own_words)
+    of_figures = {*own} - {"terms", "unknown", *BY_CONVOLUTION}
+    for name in sorted(of_figures):
+        require_same(PART, f"{name} of the budget", stated.get(name), own[name])
+    for name in BY_CONVOLUTION:
+        _require_near(name, stated.get(name), own[name])
+    has_reason = bool(stated["unknown"])
+    require_same(PART, "that the budget is unknown", has_reason, bool(own["unknown"]))
+    if has_reason:
+        _require_words("unknown", stated, own, is_same=has_own_words)
+
+
+def _require_same_terms(stated: Any, own: Any, *, has_own_words: bool) -> None:
+    codes = [one["code"] for one in stated], [one["code"] for one in own]
+    require_same(PART, "The list of terms of the budget", *codes)
+    for one, term in zip(stated, own, strict=True):
+        whose = f"the term {term['code']}"
+        _require_fields(whose, one, term)
+        for name in term:
+            if name in WORDS:
+                _require_words(name, one, term, is_same=has_own_words, whose=whose)
+            else:
+                require_same(PART, f"{name} of {whose}", one[name], term[name])
+
+
+def _require_fields(
+    whose: str, stated: Mapping[str, Any], own: Mapping[str, Any]
+) -> None:
+    """Raise Failure unless the fields are those of the format: a note among them is nobody's figure."""
+    require_same(PART, f"The list of fields of {whose}", sorted(stated), sorted(own))
+
+
+def _require_words(
+    name: str,
+    stated: Mapping[str, Any],
+    own: Mapping[str, Any],
+    *,
+    is_same: bool,
+    whose: str = "the budget",
+) -> None:
+    """Raise Failure unless the words are text, and those of this program if `is_same`."""
+    if not isinstance(stated[name], str):
+        raise Failure(PART, f"{name} of {whose} is {stated[name]!r:.60}, not text.")
+    if is_same:
+        require_same(PART, f"{name} of {whose}", stated[name], own[name])
+
+
+def _require_near(name: str, stated: float | None, own: float | None) -> None:
+    both = (stated, own)
+    if None not in both and math.isclose(*both, rel_tol=NEARLY):  # type: ignore[arg-type]
+        return
+    require_same(PART, f"{name} of the budget", stated, own)

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from lpirc_power.energy.budget import Budget, Distribution, Term, with_terms
+from lpirc_power.energy.spread import budget_of_mean, spread_of
+
+READING = Term(
+    "reading", "the error of the reading", 0.1, "%", Distribution.RECTANGULAR, 0.06,
+    "IM WT310E-02EN, page 7-7", is_shared=True,
+)  # fmt: skip
+RANGE = replace(
+    READING,
+    code="range",
+    sensitivity_wh=0.03,
+    group="range",
+)
+CREST = replace(
+    RANGE,
+    code="crest-factor",
+)
+BUDGET = Budget(
+    6.0,
+    (READING, RANGE, CREST),
+)
+
+
+def test_independent_terms_add_as_squares_and_parts_of_one_error_as_they_are() -> None:
+    # The reading 6 mWh, the range 3 + 3 mWh.
+    assert BUDGET.combined_wh == pytest.approx(
+        math.hypot(
+            0.006,
+            0.006,
+        )
+        / math.sqrt(3)
+    )
+    assert BUDGET.expanded_wh == pytest.approx(
+        2
+        * math.hypot(
+            0.006,
+            0.006,
+        )
+        / 3**0.5
+    )
+    assert BUDGET.guaranteed_wh == pytest.approx(0.012)
+    assert BUDGET.coverage_factor == pytest.approx(
+        1.927,
+        abs=0.001,
+    )
+    assert BUDGET.coverage_wh is not None
+    assert BUDGET.interval_wh == (6.0 - BUDGET.coverage_wh, 6.0 + BUDGET.coverage_wh)
+
+
+def test_the_shares_of_all_terms_are_1_together() -> None:
+    shares = [BUDGET.share(one) for one in BUDGET.terms]
+    assert shares == [pytest.approx(0.5), pytest.approx(0.25), pytest.approx(0.25)]
+
+
+def test_an_unknown_term_makes_every_figure_unknown_and_is_named() -> None:
+    lacking = replace(
+        READING,
+        half_width=None,
+        name="the power factor's influence",
+        source="No reading shows a power factor.",
+    )
+    budget = Budget(
+        6.0,
+        (READING, lacking),
+    )
+    assert budget.combined_wh is None
+    assert budget.expanded_wh is None
+    assert budget.coverage_wh is None
+    assert budget.coverage_factor is None
+    assert budget.guaranteed_wh is None
+    assert budget.interval_wh is None
+    assert budget.share(READING) is None
+    assert budget.unknown == (
+        "One term of the uncertainty is unknown: the power factor's influence. No reading shows a power factor."
+    )
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [math.nan, math.inf],
+)
+def test_a_size_that_is_no_number_is_unknown(lacking: float) -> None:
+    for term in (
+        replace(
+            READING,
+            half_width=lacking,
+        ),
+        replace(
+            READING,
+            sensitivity_wh=lacking,
+        ),
+    ):
+        budget = Budget(
+            6.0,
+            (term,),
+        )
+        assert budget.combined_wh is None
+        assert budget.unknown
+        json.dumps(
+            budget.document(),
+            allow_nan=False,
+        )
+
+
+def test_an_energy_without_any_term_has_no_uncertainty() -> None:
+    assert (
+        Budget(
+            6.0,
+            (),
+        ).combined_wh
+        is None
+    )
+    assert Budget(
+        6.0,
+        (),
+    ).unknown
+
+
+def test_a_document_gives_the_budget_back() -> None:
+    spread = spread_of([6.0, 6.1, 5.9])
+    assert spread is not None
+    budget = with_terms(
+        BUDGET,
+        spread,
+    )
+    document = json.loads(
+        json.dumps(
+            budget.document(),
+            allow_nan=False,
+        )
+    )
+    assert Budget.from_document(document) == budget
+    assert document["combined_wh"] == budget.combined_wh
+    assert document["level"] == pytest.approx(
+        0.9545,
+        abs=1e-4,
+    )
+    shares = [one["share"] for one in document["terms"]]
+    assert math.fsum(shares) == pytest.approx(1.0)
+
+
+def test_the_spread_between_attempts_is_the_deviation_of_their_mean() -> None:
+    spread = spread_of([10.0, 12.0, 14.0, 12.0])
+    assert spread is not None
+    assert spread.standard_wh == pytest.approx(math.sqrt(8 / 3) / 2)
+    assert spread.freedom == 3.0
+    assert spread.source == "the standard deviation of the mean of 4 attempts"
+    assert Budget(
+        12.0,
+        (spread,),
+    ).coverage_factor == pytest.approx(
+        3.307,
+        abs=0.001,
+    )
+    assert (
+        Budget(
+            12.0,
+            (spread,),
+        ).guaranteed_wh
+        == 0.0
+    )
+
+
+@pytest.mark.parametrize(
+    "energies_wh",
+    [[], [3.0]],
+)
+def test_fewer_than_two_attempts_show_no_spread(energies_wh: list[float]) -> None:
+    assert spread_of(energies_wh) is None
+
+
+def test_the_mean_of_attempts_keeps_what_the_meter_may_be_off_and_adds_their_spread() -> (
+    None
+):
+    second = replace(
+        BUDGET,
+        energy_wh=6.6,
+        terms=(replace(READING, sensitivity_wh=0.066), RANGE),
+    )
+    mean = budget_of_mean([BUDGET, second])
+    terms = {one.code: one for one in mean.terms}
+    assert mean.energy_wh == pytest.approx(6.3)
+    assert terms["reading"].limit_wh == pytest.approx(0.0063)
+    assert terms["range"].limit_wh == pytest.approx(0.003)
+    # Only the first attempt was at crest factor 6.
+    assert terms["crest-factor"].limit_wh == pytest.approx(0.0015)
+    assert terms["spread"].standard_wh == pytest.approx(0.3)
+    assert mean.guaranteed_wh == pytest.approx(0.0063 + 0.003 + 0.0015)
+
+
+def test_a_term_unknown_in_one_attempt_is_unknown_in_the_mean() -> None:
+    lacking = replace(
+        READING,
+        half_width=None,
+        source="No reading shows a power.",
+    )
+    mean = budget_of_mean([BUDGET, replace(BUDGET, terms=(lacking,))])
+    assert mean.combined_wh is None
+    assert mean.unknown.endswith("No reading shows a power.")
+
+
+def test_one_attempt_is_its_own_mean_and_no_attempt_has_none() -> None:
+    assert budget_of_mean([BUDGET]).coverage_wh == pytest.approx(BUDGET.coverage_wh)
+    with pytest.raises(ValueError, match="no attempts"):
+        budget_of_mean([])
+
+
+def test_a_spread_of_few_attempts_expands_by_students_t_of_its_freedom() -> None:
+    spread = replace(
+        BUDGET.terms[0],
+        distribution=Distribution.STUDENT,
+        freedom=2.0,
+    )
+    alone = Budget(
+        6.0,
+        (spread,),
+    )
+    assert alone.effective_freedom == pytest.approx(2.0)
+    assert alone.expanded_factor == pytest.approx(
+        4.527,
+        rel=1e-3,
+    )
+    assert BUDGET.expanded_factor == 2.0

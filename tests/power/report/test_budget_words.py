@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.spread import spread_of
+from lpirc_power.report.budget_words import (
+    HEADINGS,
+    BudgetRow,
+    budget_rows,
+    budget_summary,
+)
+
+READING = Term(
+    "reading", "the error of the reading", 0.1, "%", Distribution.RECTANGULAR, 0.06, "IM WT310E-02EN, page 7-7"
+)  # fmt: skip
+
+
+def test_a_row_has_everything_that_a_budget_of_the_gum_states() -> None:
+    (row,) = budget_rows(Budget(6.0, (READING,)))
+    assert row == BudgetRow(
+        name="the error of the reading",
+        limit="\N{PLUS-MINUS SIGN}0.1 %",
+        distribution="rectangular",
+        sensitivity="0.06 Wh/%",
+        standard="0.00346 Wh",
+        share="100.0%",
+        source="IM WT310E-02EN, page 7-7",
+    )
+    assert len(HEADINGS) == len(vars(row))
+
+
+def test_an_unknown_term_is_a_row_that_says_so() -> None:
+    lacking = replace(READING, half_width=None, source="No driver states it.")
+    (row,) = budget_rows(Budget(6.0, (lacking,)))
+    assert (row.limit, row.standard, row.share) == ("unknown", "unknown", "")
+    summary = budget_summary(Budget(6.0, (lacking,)))
+    assert summary == {"uncertainty": Budget(6.0, (lacking,)).unknown}
+
+
+@pytest.mark.parametrize(
+    ("attempts", "words"),
+    [(2, "Student, 1 degree of freedom"), (4, "Student, 3 degrees of freedom")],
+)
+def test_a_spread_names_its_degrees_of_freedom(attempts: int, words: str) -> None:
+    spread = spread_of([6.0 + one / 10 for one in range(attempts)])
+    assert spread is not None
+    assert budget_rows(Budget(6.0, (spread,)))[0].distribution == words
+
+
+def test_each_figure_of_the_summary_is_named_for_what_it_is() -> None:
+    summary = budget_summary(Budget(6.0, (READING,)))
+    assert summary == {
+        "uncertainty": "+-0.00573 Wh (+-0.0954 %) with 95.45 %, k = 1.65",
+        "expanded": "+-0.00693 Wh (+-0.115 %), k = 2",
+        "guaranteed": "+-0.006 Wh (+-0.1 %), the sum of the limits",
+        "terms": "100% the error of the reading",
+    }
+
+
+def test_a_guaranteed_limit_of_bursts_is_of_the_largest_power_and_says_so() -> None:
+    """A load of bursts may be at its highest power at the window's ends: the interval is then the wider one."""
+    ends = replace(
+        READING,
+        code="start-stop",
+        distribution=Distribution.MIXED,
+        profile=(0.5, 5.0),
+    )
+    budget = Budget(6.0, (ends,))
+    assert budget.coverage_wh is not None
+    assert budget.guaranteed_wh is not None
+    assert budget.coverage_wh < budget.guaranteed_wh
+    summary = budget_summary(budget)
+    assert summary["guaranteed"].endswith(", with start and stop at the largest power")
+
+
+def test_an_energy_of_0_has_no_percentages() -> None:
+    assert budget_summary(Budget(0.0, (READING,)))["uncertainty"].startswith(
+        "+-0.00573 Wh with"
+    )

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from bench.figures import as_markdown, peak_memory_mb, replace_part, row, show
 from bench.power import simulator
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.report.recording_report import Recorded, recorded_facts
 

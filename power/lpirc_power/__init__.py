@@ -1,7 +1,7 @@
 """Power meters: the meter protocol and its readings, drivers, sampling, energy, and a simulated WT310.
 
-Knows nothing of HTTP, runs or scoring. Start with `meter` (the protocol) and `meter_address` (opens the meter at an
-address). `scheme` and `driver_registry` are the extension points for meters of other makers.
+Knows nothing of HTTP, runs or scoring. Start with `meter` (the protocol) and `addresses` (opens the meter at an
+address). `scheme` and `Driver` in `meter` are the extension points for meters of other makers.
 
 The names below are for programs and notebooks; each is imported when it is first used. docs/meter-api.md explains them.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lpirc_power.energy import Budget, Check
     from lpirc_power.energy.budget import Term
     from lpirc_power.errors import MeterError
-    from lpirc_power.marking import mark
+    from lpirc_power.marks.marking import mark
     from lpirc_power.notebook.comparison import EnergyComparison, compare
     from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
     from lpirc_power.notebook.live_recording import LiveRecording
@@ -70,7 +70,7 @@ _PLACES: Final = {
     "Recording": "notebook.recording",
     "Term": "energy.budget",
     "compare": "notebook.comparison",
-    "mark": "marking",
+    "mark": "marks.marking",
     "mean_of": "notebook.mean_energy",
     "open_meter": "notebook.open_meter",
     "read_measurement": "notebook.recording",

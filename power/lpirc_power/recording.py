@@ -23,11 +23,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO, cast
 
+from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.one_line import one_line
 from lpirc_power.presence import status
-from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))

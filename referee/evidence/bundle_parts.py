@@ -9,8 +9,8 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.meter import Identity
-from lpirc_power.meter_address import limits_of
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.tasks import BOXES

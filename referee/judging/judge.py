@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.meter import Identity
-from lpirc_power.meter_address import limits_of
 from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_score.tasks import BOXES

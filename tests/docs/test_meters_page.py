@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.driver_registry import BUILT_IN
+from lpirc_power.addresses.driver_registry import BUILT_IN
 from lpirc_power.simulator.simulated_models import MODELS
 from lpirc_power.wt300.driver import Wt300Family
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
 from lpirc_power.record.document import (
     Ended,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from lpirc_power.addresses.meter_address import MeterAddress, standing
 from lpirc_power.cli.boundary import warnings_printed
 from lpirc_power.cli.transcript import Transcript
 from lpirc_power.cli.updates import Updates, start_sentence
@@ -26,7 +27,6 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.meter_address import MeterAddress, standing
 from lpirc_power.recording import header_line, row
 from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.recorder import Order

@@ -9,12 +9,12 @@ from typing import Final
 
 import click
 
-from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.errors import MeterError
-from lpirc_power.recorded_files import Group, Series
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
+from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.report.budget_table import budget_csv, budget_text, budgets_of
 from lpirc_power.report.check_report import (
     check_facts,

@@ -8,7 +8,6 @@ from typing import Final
 
 import click
 
-from lpirc_power.any_measurement import Stated
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
@@ -22,6 +21,7 @@ from lpirc_power.comparison.comparison_report import (
     comparison_facts,
     comparison_lines,
 )
+from lpirc_power.measurement_files.any_measurement import Stated
 
 WITH: Final = "--with"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.cli.page_file import require_free, written_whole
 from lpirc_power.cli.stated_options import stated_options
-from lpirc_power.parquet_export import write_parquet
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
+from lpirc_power.measurement_files.parquet_export import write_parquet
 
 
 @click.command(short_help="Write the readings of a recording to a Parquet file.")

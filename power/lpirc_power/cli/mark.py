@@ -7,9 +7,9 @@ import os
 
 import click
 
-from lpirc_power import marking
 from lpirc_power.cli.boundary import warnings_printed
 from lpirc_power.clocks import real_clocks
+from lpirc_power.marks import marking
 from lpirc_power.recording_run.course import Course
 
 

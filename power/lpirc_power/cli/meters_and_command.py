@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from lpirc_power.driver_registry import VISA, schemes
+from lpirc_power.addresses.driver_registry import VISA, schemes
 from lpirc_power.errors import MeterError
 
 END_OF_ADDRESSES: Final = "--"

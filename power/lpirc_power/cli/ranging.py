@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import click
 
+from lpirc_power.addresses.meter_address import standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
 from lpirc_power.cli.options import (
     DURATION,
@@ -29,7 +30,6 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.meter_address import standing
 from lpirc_power.recording_run.course import Course
 from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.meter_session import MeterSession

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.cli.page_file import write_page
 from lpirc_power.cli.stated_options import stated_options
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.page.measurement_page import measurement_page
 
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from lpirc_power.any_measurement import Stated
 from lpirc_power.cli.options import DURATION, setup_options
 from lpirc_power.foreign.decimal_sign import SIGNS
 from lpirc_power.foreign.foreign_recording import Reader
+from lpirc_power.measurement_files.any_measurement import Stated
 from lpirc_power.meter import Setup
 
 _STATED: Final = (

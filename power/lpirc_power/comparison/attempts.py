@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.errors import MeterError
-from lpirc_power.recorded_files import Group, Series
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
+from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.recording import NO_DATE
 from lpirc_power.report.incomplete import why_incomplete
 from lpirc_power.report.marked_report import marked

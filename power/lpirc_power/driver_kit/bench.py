@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.driver_kit.cable import Cable
 from lpirc_power.driver_kit.known_load import KnownLoad
 from lpirc_power.driver_kit.subject import Subject
 from lpirc_power.meter import Meter, Reading, Setup
-from lpirc_power.meter_address import MeterAddress
 
 LOOK_S: Final = 0.02
 """Longest pause between two questions while updates are counted."""

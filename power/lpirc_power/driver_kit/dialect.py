@@ -127,10 +127,10 @@ class _NoLink:
 
 
 def _meter(bench: Bench, speech: Spoken) -> Meter:
-    from lpirc_power.resources import resource_of
+    from lpirc_power.addresses.visa_address import identity
     from lpirc_power.visa.introduction import introduction
     from lpirc_power.visa.link import Link
-    from lpirc_power.visa_address import identity
+    from lpirc_power.visa.resources import resource_of
 
     resource = resource_of(bench.address)
     link = Link(resource.name, resource.backend, baud=resource.baud)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress, limits_of
 from lpirc_power.driver_kit.bench import Bench, Sample
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.driver_kit.integrator import continued_problems
 from lpirc_power.errors import MeterDriverError, MeterError, PassingMeterError
 from lpirc_power.home.meter import SHORTEST_UPDATE_S
 from lpirc_power.meter import Limits, Meter, Setup
-from lpirc_power.meter_address import MeterAddress, limits_of
 
 LEAST_CHANGES: Final = 4
 LOOSE: Final = 1.2

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.driver_kit.bench import (
     Bench,
     Sample,
@@ -16,7 +17,6 @@ from lpirc_power.driver_kit.bench import (
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.errors import MeterBusy, MeterDriverError, MeterError
 from lpirc_power.meter import IntegratorState, Meter, Reading
-from lpirc_power.meter_address import MeterAddress
 
 TIMER_S: Final = 2
 LATE_S: Final = 1.0

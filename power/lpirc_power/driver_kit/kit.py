@@ -11,6 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from lpirc_power.addresses.driver_registry import FAILURES
+from lpirc_power.addresses.meter_address import MeterAddress
+from lpirc_power.addresses.visa_address import family_of
 from lpirc_power.driver_kit import (
     contract,
     dialect,
@@ -23,7 +26,6 @@ from lpirc_power.driver_kit import (
 )
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, not_tried
-from lpirc_power.driver_registry import FAILURES
 from lpirc_power.errors import (
     MeterBusy,
     MeterDriverError,
@@ -31,8 +33,6 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import IntegratorState, Meter, require_no_energy
-from lpirc_power.meter_address import MeterAddress
-from lpirc_power.visa_address import family_of
 
 TO_RAISE: Final = (
     "Catch it in the driver, and raise the MeterError of lpirc_power.errors that fits."

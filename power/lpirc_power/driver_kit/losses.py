@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.driver_kit.integrator import continued_problems
@@ -19,7 +20,6 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import IntegratorState, Meter, Reading
-from lpirc_power.meter_address import MeterAddress
 
 LONGEST_S: Final = 15.0
 """Longest time in which a dead meter must be noticed; a run waits ten seconds for its energy."""

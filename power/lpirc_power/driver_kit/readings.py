@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.driver_kit.bench import Bench, Sample, mean_power_w
 from lpirc_power.driver_kit.contract import clock_problem, reading_problem
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.energy.power_error_limit import Load, limit_of_load
 from lpirc_power.meter import Limits, Reading
-from lpirc_power.meter_address import limits_of
 from lpirc_power.own_term import own_limit_w
 
 VA_SHARE: Final = 0.05

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from lpirc_power.addresses.meter_address import limits_of, standing
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, holds, not_tried
 from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
 from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
-from lpirc_power.meter_address import limits_of, standing
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.sampling.sampler import Sampler
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.cable import place_of
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Identity, Limits
-from lpirc_power.meter_address import limits_of
 
 NO_MODEL: Final = "no such model"
 LARGEST_SHARE: Final = 0.2

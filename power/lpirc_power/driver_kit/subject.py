@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from lpirc_power.driver_registry import (
+from lpirc_power.addresses.driver_registry import (
     BUILT_IN,
     FAILURES,
     OF_FAMILY,

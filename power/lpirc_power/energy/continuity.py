@@ -8,8 +8,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.meter import Identity, IntegratorState, Reading
-from lpirc_power.reading_columns import chosen
 
 AHEAD_S: Final = 2.0
 """Allowed excess of TIME over the window: it is in whole seconds, and the integrator starts a little early."""

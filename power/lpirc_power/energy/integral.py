@@ -18,8 +18,8 @@ from lpirc_power.energy.measurement import (
     Measurement,
     check,
 )
+from lpirc_power.energy.reading_columns import chosen, joined
 from lpirc_power.meter import Reading
-from lpirc_power.reading_columns import chosen, joined
 
 RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""

@@ -26,10 +26,10 @@ from lpirc_power.energy.power_error_limit import (
     power_range_w,
     signal_of,
 )
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
-from lpirc_power.reading_columns import chosen
 
 PROFILE: Final = 20
 """Powers that stand for all that were read."""

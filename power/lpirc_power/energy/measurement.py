@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
-from lpirc_power.reading_columns import chosen
 
 Severity = Literal["error", "warning"]
 

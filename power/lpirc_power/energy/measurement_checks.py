@@ -13,6 +13,7 @@ from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
 from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.power_error_limit import limit_w, power_range_w
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.energy.step_checks import (
     energy_wh,
     integrator_steps,
@@ -20,7 +21,6 @@ from lpirc_power.energy.step_checks import (
 )
 from lpirc_power.meter import Reading
 from lpirc_power.own_term import own_limit_w
-from lpirc_power.reading_columns import chosen
 
 LEAST_OF_RANGE: Final = 0.005
 """Part of a range below which a signal is shown and integrated as 0; twice as much at crest factor 6.

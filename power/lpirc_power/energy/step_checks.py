@@ -10,8 +10,8 @@ from typing import Final
 
 from lpirc_power.energy.integral import TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.meter import IntegratorState, Reading
-from lpirc_power.reading_columns import chosen
 
 UPDATES_BESIDE: Final = 2.0
 """Maximum number of updates in a rise of WH that lie outside the pause: one before it and one after it."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.meter import Reading
-from lpirc_power.reading_columns import chosen
 
 LEAST_GAP_S: Final = 1.0
 """Least pause that is a gap: a busy host causes shorter ones, whose energy `integrator-trapezoid` checks."""

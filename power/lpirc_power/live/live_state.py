@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lpirc_power.live.envelope import Envelope
+from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.page.traces import Trace
 from lpirc_power.record.document import Mark, Moment
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.watcher import Watcher
 from lpirc_power.sampling.sampler import LinkEvent
 

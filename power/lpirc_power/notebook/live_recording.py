@@ -14,14 +14,14 @@ from typing import Self
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.marking import ENVIRONMENT, own_sender
+from lpirc_power.marks.mark_list import MarkList, Wrong
+from lpirc_power.marks.marking import ENVIRONMENT, own_sender
+from lpirc_power.marks.marks_listener import listening
 from lpirc_power.meter import Identity
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.python_words import in_python_words
 from lpirc_power.notebook.recording import Recording
-from lpirc_power.recording_run.mark_list import MarkList, Wrong
-from lpirc_power.recording_run.marks_listener import listening
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.recording_run.single_run import (
     INTERIM_OF_MARK_S,

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks, real_clocks
 from lpirc_power.errors import (
     MeterBusy,
@@ -18,15 +19,14 @@ from lpirc_power.errors import (
     MeterRangeError,
 )
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.meter_address import MeterAddress
 from lpirc_power.notebook.cell import facts_cell
 from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.live_recording import LiveRecording
 from lpirc_power.notebook.python_words import in_python_words
+from lpirc_power.record.setup_values import require_setup_values
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.setup_values import require_setup_values
 
 
 def open_meter(

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_power.energy import Budget, Check
+from lpirc_power.measurement_files.recorded_files import Group, Series
+from lpirc_power.measurement_files.recorded_files import read_measurement as read_any
+from lpirc_power.measurement_files.recorded_files import read_recorded as read_whole
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
 from lpirc_power.page.recording_charts import charts_of
-from lpirc_power.recorded_files import Group, Series
-from lpirc_power.recorded_files import read_measurement as read_any
-from lpirc_power.recorded_files import read_recorded as read_whole
 from lpirc_power.report.advice import times_to_repeat
 from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.marked_report import marked_facts, marked_lines

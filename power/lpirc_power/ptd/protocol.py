@@ -12,11 +12,11 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.accuracy_checks import LARGEST_UNCERTAINTY
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
-from lpirc_power.meter_address import limits_of
 from lpirc_power.ptd.device import Wanted
 from lpirc_power.ptd.samples import (
     QUANTITIES,

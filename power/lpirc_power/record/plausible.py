@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lpirc_power.energy import Measurement
 from lpirc_power.record.document import Record
-from lpirc_power.setup_values import setup_problems
+from lpirc_power.record.setup_values import setup_problems
 
 
 def implausible(record: Record) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
-from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.recording import reading_of
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterError
+from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.meter import SIMULATED
 from lpirc_power.presence import is_there
 from lpirc_power.record.document import GroupRecord, Member, Part
@@ -22,7 +23,6 @@ from lpirc_power.recording_run.kept_record import (
     require_free_record,
     written,
 )
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.recording_run.single_run import marked, problem_of, wait_for_end
 from lpirc_power.report.group_report import Group

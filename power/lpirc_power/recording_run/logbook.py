@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
 from lpirc_power.operating_system import locked_by_another
 from lpirc_power.presence import is_folder, is_there, status
-from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.record.surviving_rows import surviving
 from lpirc_power.recording import header_line, read_readings, row
 from lpirc_power.recording_run.course import ProgramMissing

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from lpirc_power.addresses.meter_address import limits_of, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
+from lpirc_power.marks.mark_list import MarkList
+from lpirc_power.measurement_files.recorded_files import doubts_of
 from lpirc_power.meter import Identity, Reading, Setup
-from lpirc_power.meter_address import limits_of, standing
 from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Started
-from lpirc_power.recorded_files import doubts_of
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
     KeptRecord,
@@ -24,7 +25,6 @@ from lpirc_power.recording_run.kept_record import (
     program_version,
 )
 from lpirc_power.recording_run.logbook import Logbook
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.watcher import Watcher
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.polling import Idle

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.marking import ENVIRONMENT
+from lpirc_power.marks.mark_list import MarkList
+from lpirc_power.marks.marking import ENVIRONMENT
+from lpirc_power.marks.marks_listener import listening
 from lpirc_power.recording_run.course import Course
-from lpirc_power.recording_run.mark_list import MarkList
-from lpirc_power.recording_run.marks_listener import listening
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.report.recording_report import Recorded
 

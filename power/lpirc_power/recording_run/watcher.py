@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.record.document import Moment
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.sampling.sampler import LinkEvent
 
 

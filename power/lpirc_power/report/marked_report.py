@@ -19,8 +19,8 @@ from lpirc_power.energy.energy_budget import (
 )
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
+from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.meter import Reading
-from lpirc_power.reading_columns import chosen
 from lpirc_power.record.document import Mark
 from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready

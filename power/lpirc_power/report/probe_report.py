@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
-from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,

@@ -6,6 +6,7 @@ import logging
 import math
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import (
     MeterBusy,
@@ -15,7 +16,6 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup
-from lpirc_power.meter_address import MeterAddress
 
 _log: Final = logging.getLogger(__name__)
 

@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.any_measurement import read_any
 from lpirc_power.cli.page_file import write_page
 from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.any_measurement import read_any
+from lpirc_power.measurement_files.recorded_files import (
+    Group,
+    Series,
+    read_measurement,
+    read_recorded,
+)
 from lpirc_power.meter import Setup
 from lpirc_power.page.measurement_page import measurement_page
-from lpirc_power.recorded_files import Group, Series, read_measurement, read_recorded
 from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.recorder import Order, Recorder

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.recorded_files import read_recorded
+from lpirc_power.measurement_files.recorded_files import read_recorded
 from lpirc_power.report.marked_report import marked
 from tests.power.cli.conftest import METER, one_line
 from tests.timeouts import TIMEOUT_S
@@ -19,7 +19,7 @@ FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
 WORKLOAD = """
 import time
 from lpirc_power import mark
-from lpirc_power.marking import instant
+from lpirc_power.marks.marking import instant
 with mark("load"):
     time.sleep(0.4)
 instant("ready")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.measurement_files.recorded_files import read_recorded
 from lpirc_power.meter import Setup
-from lpirc_power.recorded_files import read_recorded
 from lpirc_power.recording import read_recording
 from tests.forbidden import LOOP, loop_at
 from tests.power.cli.conftest import METER, one_line

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.recorded_files import read_measurement
+from lpirc_power.measurement_files.recorded_files import read_measurement
 from lpirc_power.report.series_report import Series
 from tests.power.cli.conftest import one_line
 from tests.timeouts import TIMEOUT_S

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.cli.meters_and_command import looks_like_address
-from lpirc_power.recorded_files import read_measurement, read_recorded
+from lpirc_power.measurement_files.recorded_files import read_measurement, read_recorded
 from lpirc_power.report.group_report import Group
 from tests.power.cli.conftest import one_line
 from tests.timeouts import TIMEOUT_S

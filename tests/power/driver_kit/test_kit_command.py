@@ -226,9 +226,9 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
 def test_a_meter_that_integrates_is_left_alone(
     simulate: Callable[..., Any],
 ) -> None:
+    from lpirc_power.addresses.meter_address import open_meter
     from lpirc_power.clocks import real_clocks
     from lpirc_power.meter import Setup
-    from lpirc_power.meter_address import open_meter
 
     simulator = simulate()
     with open_meter(simulator.address, real_clocks()) as meter:

@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 
 STEP_S = 0.02
 START_S = 1000.0

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.integral import mean_power_w
 from lpirc_power.energy.power_error_limit import relative_uncertainty, uncertainty
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 
 
 def evenly(

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_of
 from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.coverage import LEVEL
 from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.meter import IntegratorState, Limits, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.own_term import OwnTerm
 from lpirc_power.report.budget_words import (
     HEADINGS,

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, budget_of, energy_of
 from lpirc_power.energy.budget import Budget
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
 from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.own_term import OwnTerm
 
 LASTS_S = 600.0

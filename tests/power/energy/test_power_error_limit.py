@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.power_error_limit import (
     dc_drift_w,
     limit_of,
@@ -15,7 +16,6 @@ from lpirc_power.energy.power_error_limit import (
     uncertainty,
 )
 from lpirc_power.meter import Limits, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.own_term import OwnTerm
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.any_measurement import is_own, read_any
 from lpirc_power.errors import MeterError
 from lpirc_power.foreign.column_names import recognized
 from lpirc_power.foreign.foreign_recording import (
@@ -17,6 +16,7 @@ from lpirc_power.foreign.foreign_recording import (
     Reader,
     read_foreign,
 )
+from lpirc_power.measurement_files.any_measurement import is_own, read_any
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from lpirc_power.live.envelope import MOST_PARTS, Envelope
 from lpirc_power.live.live_page import live_part
 from lpirc_power.live.live_state import MOST_METERS, LiveState
 from lpirc_power.live.metrics import metrics_text
+from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.meter import Identity, IntegratorState, Reading
 from lpirc_power.record.document import Moment
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.sampling.sampler import LinkEvent
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", 'S"1', "F1.03")

@@ -24,7 +24,7 @@ from lpirc_power import (
     open_meter,
     read_recorded,
 )
-from lpirc_power.marking import ENVIRONMENT
+from lpirc_power.marks.marking import ENVIRONMENT
 from lpirc_power.notebook import live_recording
 from lpirc_power.recording_run.recorder import Recorder
 from lpirc_power.sampling.sampler import Sampler

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpirc_power.any_measurement import Stated, read_any
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.meter import Reading
 from lpirc_power.page.measurement_page import measurement_page
 from lpirc_power.record.document import Mark

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.errors import MeterError
-from lpirc_power.recorded_files import read_recorded
+from lpirc_power.measurement_files.recorded_files import read_recorded
 from tests.power.made_recordings import Made
 
 

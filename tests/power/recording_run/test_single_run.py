@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_power.clocks import Clocks
+from lpirc_power.marks.mark_list import MarkList
+from lpirc_power.measurement_files.recorded_files import read_recorded
 from lpirc_power.meter import Setup
 from lpirc_power.record.document import Mark
 from lpirc_power.record.record_file import read_record
-from lpirc_power.recorded_files import read_recorded
-from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.recording_run.single_run import wait_for_end
 

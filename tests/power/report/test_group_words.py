@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from lpirc_power.recorded_files import Group, read_measurement
+from lpirc_power.measurement_files.recorded_files import Group, read_measurement
 from lpirc_power.report.group_report import Loss, group_lines
 from tests.power.made_recordings import IDENTITY, Made, steady
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_power.measurement_files.recorded_files import read_recorded
 from lpirc_power.record.document import Mark
-from lpirc_power.recorded_files import read_recorded
 from lpirc_power.report.marked_report import (
     Marked,
     marked,

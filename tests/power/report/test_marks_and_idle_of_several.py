@@ -12,12 +12,12 @@ from lpirc_power.comparison.attempts import Choice, Compared, side_of
 from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.comparison_report import comparison_facts, comparison_lines
 from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.recorded_files import Group, Series, read_measurement
 from lpirc_power.notebook.mean_energy import mean_of
 from lpirc_power.notebook.recording import Recording
 from lpirc_power.page.group_page import group_page
 from lpirc_power.page.series_page import series_page
 from lpirc_power.record.document import Mark
-from lpirc_power.recorded_files import Group, Series, read_measurement
 from lpirc_power.report.group_report import group_facts, group_lines
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_report import series_facts, series_lines

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.report.recording_report import Recorded, recorded_facts, recorded_lines
 from lpirc_power.sampling.sampler import Idle
 

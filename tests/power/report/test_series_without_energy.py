@@ -7,9 +7,9 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+from lpirc_power.measurement_files.recorded_files import Series, read_measurement
 from lpirc_power.meter import Reading
 from lpirc_power.page.measurement_page import measurement_page
-from lpirc_power.recorded_files import Series, read_measurement
 from tests.power.made_recordings import SIX_WATTS, Made
 
 

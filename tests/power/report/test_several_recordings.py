@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.budget import Distribution, Term
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.record.document import GroupRecord, Member, SeriesRecord
 from lpirc_power.report.group_report import Group, group_lines
 from lpirc_power.report.recording_report import Recorded

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.sampling.polling import updates
 from lpirc_power.visa.link import Link
 from tests.timeouts import TIMEOUT_S

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.meter_address import open_meter
 from lpirc_power.visa.link import Link
 from tests.power.peer import Instrument, Peer
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import open_meter
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.visa.link import TIMEOUT_MS, Link
 from tests.power.opened import wt300

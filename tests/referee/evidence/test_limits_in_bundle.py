@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from lpirc_power.meter_address import limits_of
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.own_term import OwnTerm
 from referee.evidence.limits_in_bundle import read_limits, stated_limits
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.power_error_limit import relative_uncertainty
 from lpirc_power.meter import Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_score import Detections
 from lpirc_score.analysis.halves import HALVES, half_maps
 from lpirc_score.analysis.interval import Halved, map_intervals

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from lpirc_power.energy.reading_columns import ReadingColumns, chosen, joined
 from lpirc_power.meter import IntegratorState, Reading
-from lpirc_power.reading_columns import ReadingColumns, chosen, joined
 
 READINGS = some.builds(
     Reading,

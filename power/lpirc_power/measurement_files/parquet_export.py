@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.meter import Reading
-from lpirc_power.recorded_files import Group, Series
 from lpirc_power.recording import COLUMNS
 from lpirc_power.report.check_report import check_facts
 from lpirc_power.report.recording_report import Recorded

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.clocks import Clocks
-from lpirc_power.driver_registry import GROUP, problems
-from lpirc_power.energy import Measurement, energy_of
-from lpirc_power.energy.accuracy_checks import accuracy
-from lpirc_power.errors import MeterError
-from lpirc_power.meter import Identity, Setup
-from lpirc_power.meter_address import (
+from lpirc_power.addresses.driver_registry import GROUP, problems
+from lpirc_power.addresses.meter_address import (
     MeterAddress,
     is_loopback,
     limits_of,
     open_meter,
     standing,
 )
+from lpirc_power.clocks import Clocks
+from lpirc_power.energy import Measurement, energy_of
+from lpirc_power.energy.accuracy_checks import accuracy
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Identity, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
 from tests.plugins_installed import Installer, plugins_in

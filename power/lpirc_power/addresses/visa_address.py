@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterable
 from typing import Final
 
+from lpirc_power.addresses.driver_registry import FAILURES, Plugin, families
+from lpirc_power.addresses.guarded_meter import guarded
 from lpirc_power.clocks import Clocks
-from lpirc_power.driver_registry import FAILURES, Plugin, families
 from lpirc_power.errors import MeterAddressError, MeterError
-from lpirc_power.guarded_meter import guarded
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Driver, Identity, Limits, Meter, VisaLink
-from lpirc_power.resources import Resource, resource_of
 from lpirc_power.scheme import Scheme
+from lpirc_power.visa.resources import Resource, resource_of
 
 _log: Final = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ import sys
 import threading
 from typing import IO, Final, cast
 
+from lpirc_power.addresses.visa_address import VisaAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError, MeterLost
 from lpirc_power.meter import Meter
 from lpirc_power.operating_system import OWN_GROUP
 from lpirc_power.scheme import Scheme
-from lpirc_power.visa_address import VisaAddress
 
 DEFAULT_LOAD: Final = "constant:36W"
 STARTING_S: Final = 20.0

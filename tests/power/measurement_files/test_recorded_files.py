@@ -13,11 +13,18 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.any_measurement import read_any
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterError
+from lpirc_power.marks.mark_list import LONGEST_NAME, MOST_MARKS
+from lpirc_power.measurement_files.any_measurement import read_any
+from lpirc_power.measurement_files.recorded_files import (
+    Group,
+    Series,
+    read_measurement,
+    read_recorded,
+)
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
 from lpirc_power.page.measurement_page import measurement_page
 from lpirc_power.record.document import (
@@ -31,9 +38,7 @@ from lpirc_power.record.document import (
     Started,
 )
 from lpirc_power.record.record_file import LARGEST_BYTES, read_record, write_record
-from lpirc_power.recorded_files import Group, Series, read_measurement, read_recorded
 from lpirc_power.recording import header_line, row
-from lpirc_power.recording_run.mark_list import LONGEST_NAME, MOST_MARKS
 from lpirc_power.report.check_report import check_lines, what_lacks
 from lpirc_power.report.recording_report import Recorded, recorded_lines
 from lpirc_power.sampling.polling import Idle

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.bare_recording import NO_IDENTITY
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.errors import MeterError
@@ -18,8 +18,8 @@ from lpirc_power.foreign.foreign_recording import (
     Reader,
     read_foreign,
 )
+from lpirc_power.measurement_files.bare_recording import NO_IDENTITY
 from lpirc_power.meter import Identity, Limits, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.record.document import Mark
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
 

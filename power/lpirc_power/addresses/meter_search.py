@@ -6,7 +6,12 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from lpirc_power.driver_registry import BUILT_IN, FAILURES, SchemePlugin, schemes
+from lpirc_power.addresses.driver_registry import (
+    BUILT_IN,
+    FAILURES,
+    SchemePlugin,
+    schemes,
+)
 from lpirc_power.visa.instrument_search import Found, Search
 from lpirc_power.visa.instrument_search import search as search_visa
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from lpirc_power.driver_registry import FAILURES, Plugin
+from lpirc_power.addresses.driver_registry import FAILURES, Plugin
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import (
     Choices,

@@ -10,7 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.bare_recording import (
+from lpirc_power.addresses.meter_address import limits_of, standing
+from lpirc_power.energy import Measurement
+from lpirc_power.energy.reading_columns import ReadingColumns
+from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.bare_recording import (
     CLOCK_STEP_S,
     NO_IDENTITY,
     clock_steps,
@@ -18,11 +22,7 @@ from lpirc_power.bare_recording import (
     start_s_of,
     step_sentence,
 )
-from lpirc_power.energy import Measurement
-from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
-from lpirc_power.meter_address import limits_of, standing
-from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.record.document import (
     AnyRecord,
     Ended,

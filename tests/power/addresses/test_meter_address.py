@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import (
+    MeterAddress,
+    is_loopback,
+    open_meter,
+    standing,
+)
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState, Setup
-from lpirc_power.meter_address import MeterAddress, is_loopback, open_meter, standing
 from lpirc_power.meter_standing import Standing
 from lpirc_power.operating_system import HAS_PTYS
-from lpirc_power.resources import Resource, resource_of
 from lpirc_power.visa.link import Link
+from lpirc_power.visa.resources import Resource, resource_of
 
 SETUP = Setup(
     voltage_range_v=150.0,

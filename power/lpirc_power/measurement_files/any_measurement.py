@@ -9,11 +9,14 @@ from typing import Final
 
 from lpirc_power.errors import MeterError
 from lpirc_power.foreign.foreign_recording import Reader
-from lpirc_power.foreign_measurement import foreign_recorded, limits_of_model
+from lpirc_power.measurement_files.foreign_measurement import (
+    foreign_recorded,
+    limits_of_model,
+)
+from lpirc_power.measurement_files.recorded_files import Group, Series, read_measurement
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.presence import is_there
 from lpirc_power.record.record_file import has_record, record_path
-from lpirc_power.recorded_files import Group, Series, read_measurement
 from lpirc_power.recording import (
     COLUMNS,
     COLUMNS_2015,

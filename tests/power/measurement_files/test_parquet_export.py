@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.any_measurement import Stated, read_any
+from lpirc_power.measurement_files.parquet_export import METADATA_KEY, write_parquet
 from lpirc_power.meter import Reading
-from lpirc_power.parquet_export import METADATA_KEY, write_parquet
 from lpirc_power.record.document import Mark
 from lpirc_power.recording import COLUMNS
 from lpirc_power.report.recording_report import Recorded

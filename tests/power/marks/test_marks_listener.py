@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from lpirc_power import marking
 from lpirc_power.errors import MeterError
-from lpirc_power.marking import Sender, instant, mark
-from lpirc_power.recording_run import marks_listener
-from lpirc_power.recording_run.mark_list import MarkList
-from lpirc_power.recording_run.marks_listener import MarksListener
+from lpirc_power.marks import marking, marks_listener
+from lpirc_power.marks.mark_list import MarkList
+from lpirc_power.marks.marking import Sender, instant, mark
+from lpirc_power.marks.marks_listener import MarksListener
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from lpirc_power.marks import mark_list
+from lpirc_power.marks.mark_list import MarkList, Wrong, clean
 from lpirc_power.record.document import Mark
-from lpirc_power.recording_run import mark_list
-from lpirc_power.recording_run.mark_list import MarkList, Wrong, clean
 
 
 def test_marks_are_in_the_order_of_their_beginnings_whatever_order_they_came_in() -> (

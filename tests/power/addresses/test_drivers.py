@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of, open_meter, standing
+from lpirc_power.addresses.visa_address import family_of, identity
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement, energy_of
 from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState, Limits, Setup
-from lpirc_power.meter_address import limits_of, open_meter, standing
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.visa_address import family_of, identity
 from lpirc_power.wt300.driver import Wt300Family
 from tests.power.foreign import served
 

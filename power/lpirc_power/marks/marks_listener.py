@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.errors import MeterError
-from lpirc_power.marking import TCP, machine
+from lpirc_power.marks.mark_list import MarkList, Wrong, finite
+from lpirc_power.marks.marking import TCP, machine
 from lpirc_power.operating_system import HAS_UNIX_SOCKETS
 from lpirc_power.presence import is_there
-from lpirc_power.recording_run.mark_list import MarkList, Wrong, finite
 
 _log: Final = logging.getLogger(__name__)
 

@@ -8,15 +8,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from lpirc_power.addresses.driver_registry import (
+    FAILURES,
+    VISA,
+    SchemePlugin,
+    scheme_of,
+    schemes,
+)
+from lpirc_power.addresses.guarded_meter import guarded
+from lpirc_power.addresses.visa_address import stated_limits
 from lpirc_power.clocks import Clocks
-from lpirc_power.driver_registry import FAILURES, VISA, SchemePlugin, scheme_of, schemes
 from lpirc_power.errors import MeterAddressError, MeterError
-from lpirc_power.guarded_meter import guarded
 from lpirc_power.meter import Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
-from lpirc_power.resources import wrong
 from lpirc_power.scheme import Scheme
-from lpirc_power.visa_address import stated_limits
+from lpirc_power.visa.resources import wrong
 
 _log: Final = logging.getLogger(__name__)
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")

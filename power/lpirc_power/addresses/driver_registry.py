@@ -26,8 +26,8 @@ DISTRIBUTION: Final = "lpirc-power"
 VISA: Final = "visa"
 """Scheme of VISA resources, whose addresses are written without it."""
 BUILT_IN: Final = {
-    VISA: "lpirc_power.visa_address:VisaAddress",
-    "sim": "lpirc_power.simulator_address:SimulatorAddress",
+    VISA: "lpirc_power.addresses.visa_address:VisaAddress",
+    "sim": "lpirc_power.addresses.simulator_address:SimulatorAddress",
     "rapl": "lpirc_power.home.home_schemes:RaplAddress",
     "hwmon": "lpirc_power.home.home_schemes:HwmonAddress",
     "yokogawa-wt300": "lpirc_power.wt300.driver:Wt300Family",

@@ -1,0 +1,1 @@
+"""From an address to a meter: schemes, drivers, the search."""

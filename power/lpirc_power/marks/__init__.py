@@ -1,0 +1,1 @@
+"""Marks of a workload: sent, received, listed."""

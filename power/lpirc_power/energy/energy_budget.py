@@ -56,7 +56,7 @@ def budget_of(energy: Energy) -> Budget:
     terms = [
         *_meter_terms(energy),
         start_stop_term(energy.energy_wh, energy.edges, energy.profile),
-        *_age_terms(energy),
+        *age_terms(energy),
         _gaps_term(energy),
         *_resolution_terms(energy),
         *_ended_terms(energy),
@@ -131,7 +131,7 @@ def start_stop_term(
     )
 
 
-def _age_terms(energy: Energy) -> Iterator[Term]:
+def age_terms(energy: Energy) -> Iterator[Term]:
     """Yield the term of a counter that is up to `age_s` behind.
 
     At the start it may miss as much before the window, and at the end as much within it: two errors of opposite sign,

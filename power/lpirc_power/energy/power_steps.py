@@ -30,8 +30,8 @@ class Steps:
 
     `most_wh` (N,) is the most that a part of a step can take: the rise of WH, or what the reading's power says if that
     is more, as with a counter of coarse steps. A time is in truth anywhere from `earliest_s` to `latest_s` (N + 1,),
-    since a reading comes after its update. `ends_w` are the largest powers near the start and near the end of the
-    window.
+    since a reading comes after its update, and a counter's values may be older still. `ends_w` are the largest powers
+    near the start and near the end of the window.
     """
 
     times_s: Column
@@ -58,13 +58,15 @@ def steps_of(readings: Sequence[Reading], measured: Measurement) -> Steps:
     if not np.isfinite(table[:, 2]).all():
         pauses_s = np.diff(table[:, 0], prepend=measured.start_s)
         table[:, 2] = np.cumsum(table[:, 1] * pauses_s) / JOULES
-    return _made(table, measured)
+    return _made(table, measured, measured.age_s(readings))
 
 
-def _made(table: Column, measured: Measurement) -> Steps:
+def _made(table: Column, measured: Measurement, age_s: float) -> Steps:
+    """Return the steps of the times, powers and sums (N, 3); the values may be `age_s` older than their times."""
     interval_s = measured.setup.update_interval_s
     lates_s = _lates_s(table[:, 0], measured)
     ends_s = _ends_s(table[:, 0], lates_s, measured)
+    lates_s += age_s
     rows: list[_Row] = []
     before = _Row(measured.start_s, 0.0, 0.0, measured.start_s, measured.start_s)
     before_wh = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,12 +14,14 @@ from lpirc_power.energy.energy_budget import (
     RESOLUTION_TIME,
     RESOLUTION_WH,
     START_STOP,
+    age_terms,
     half_digit,
     start_stop_term,
 )
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
 from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.meter import Reading
 from lpirc_power.record.document import Mark
 from lpirc_power.report.budget_words import attached_words
@@ -139,19 +141,13 @@ def _budget(
 ) -> Budget:
     """Return the budget: the meter's terms at the mean load of the stretches, gaps in them, and their edges."""
     whole = recorded.measured
-    measured = _measured(energy, whole)
-    begin_s = min(one[0] for one in stretches)
-    end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
-
-    def is_near(reading: Reading) -> bool:
-        return begin_s <= reading.monotonic_s <= end_s
-
-    loads = chosen(recorded.readings, is_near)
+    loads = _loads(stretches, recorded)
     of_load = replace(
-        energy_of(loads, measured),
+        energy_of(loads, _measured(energy, whole)),
         unseen=course.unseen(recorded.energy.unseen, stretches),
         edges=Edges(0.0, energy.duration_s, ""),
         profile=(1.0,),
+        ended=ended_early(loads, whole),
     )
     has_gaps = bool(of_load.unseen.stretches)
     terms = []
@@ -161,8 +157,25 @@ def _budget(
         elif one.code not in NOT_OF_MARKS and (one.code != GAPS or has_gaps):
             terms.append(one)
     if energy.end_w:
-        terms.append(_end_term(energy, recorded))
+        terms += _end_terms(energy, recorded)
     return Budget(energy.energy_wh, (*terms, _edges_term(energy)))
+
+
+def _loads(
+    stretches: Sequence[tuple[float, float]], recorded: Recorded
+) -> Sequence[Reading]:
+    """Return the readings from the first edge to the update that the last one cuts.
+
+    None is later than the window: the reading behind it shows a meter that was stopped.
+    """
+    whole = recorded.measured
+    begin_s = min(one[0] for one in stretches)
+    end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
+
+    def is_near(reading: Reading) -> bool:
+        return begin_s <= reading.monotonic_s <= end_s
+
+    return chosen(whole.inside(recorded.readings), is_near)
 
 
 def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
@@ -171,10 +184,11 @@ def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
     return replace(term, half_width=half_width)
 
 
-def _end_term(energy: StretchEnergy, recorded: Recorded) -> Term:
-    """Return the term of start and stop where a stretch reaches the start or the end of the recording."""
+def _end_terms(energy: StretchEnergy, recorded: Recorded) -> Iterator[Term]:
+    """Yield the terms of start and stop, and of an age, where a stretch reaches an end of the recording."""
     edges = recorded.energy.edges
-    return start_stop_term(energy.end_w * edges.window_s / 3600.0, edges)
+    yield start_stop_term(energy.end_w * edges.window_s / 3600.0, edges)
+    yield from age_terms(recorded.energy)
 
 
 def _measured(energy: StretchEnergy, whole: Measurement) -> Measurement:

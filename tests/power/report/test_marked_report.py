@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lpirc_power.measurement_files.recorded_files import read_recorded
+from lpirc_power.meter import IntegratorState, Limits, Reading
 from lpirc_power.record.document import Mark
 from lpirc_power.report.marked_report import (
     Marked,
@@ -177,3 +180,46 @@ def terms_of(one: Marked) -> dict[str, float]:
     """Return the standard uncertainties of a mark's terms by code."""
     assert one.budget is not None
     return {term.code: term.standard_wh or 0.0 for term in one.budget.terms}
+
+
+def test_a_mark_to_the_end_has_an_uncertainty_though_the_meter_was_stopped_after_it(
+    tmp_path: Path,
+) -> None:
+    """The reading behind the window shows a stopped meter, as it should."""
+    marks = [Mark("work", 8.0, 9.99), Mark("whole", -1.0, 20.0)]
+    path = Made(tmp_path, marks=marks).recording()
+    for one in marked(read_recorded(path)):
+        assert one.budget is not None
+        assert one.budget.unknown == ""
+        assert one.budget.coverage_wh is not None
+
+
+def test_only_a_mark_in_which_the_integrator_stood_is_of_unknown_uncertainty(
+    tmp_path: Path,
+) -> None:
+    """Somebody stopped it at 5 s."""
+
+    def stopped(one: Reading) -> Reading:
+        ran = IntegratorState.START if one.monotonic_s < 5.0 else IntegratorState.STOP
+        return replace(one, state=ran)
+
+    marks = [Mark("before", 1.0, 3.0), Mark("after", 6.0, 8.0)]
+    path = Made(tmp_path, marks=marks, change=stopped).recording()
+    before, after = marked(read_recorded(path))
+    assert before.budget is not None
+    assert before.budget.coverage_wh is not None
+    assert after.budget is not None
+    assert "the integrator did not run" in after.budget.unknown
+
+
+def test_the_age_of_a_counter_counts_for_a_mark_that_reaches_an_end(
+    tmp_path: Path,
+) -> None:
+    marks = [Mark("inside", 2.0, 5.0), Mark("first", -1.0, 5.0)]
+    found = read_recorded(Made(tmp_path, marks=marks).recording())
+    limits = Limits(0.003, 0.0, 0.0, 0.0, 0.0, age_s=0.1, source="its maker")
+    counter = replace(found, measured=replace(found.measured, limits=limits))
+    first, inside = (terms_of(one) for one in marked(counter))
+    assert "age" not in inside
+    # 6 W for 0.1 s.
+    assert first["age"] == pytest.approx(6.0 * 0.1 / 3600.0 / math.sqrt(3.0), rel=1e-3)

@@ -201,7 +201,10 @@ class Budget:
 
     @property
     def guaranteed_wh(self) -> float | None:
-        """The guaranteed limit: the sum of the limits, beyond which no error lies if each is within its own."""
+        """The guaranteed limit: the sum of the limits, beyond which no error lies if each is within its own.
+
+        A spread that was seen has no limit, so it is not in it: of a mean it is the limit for these attempts alone.
+        """
         if not self.is_known:
             return None
         return math.fsum(one.limit_wh or 0.0 for one in self.terms if one.is_guaranteed)

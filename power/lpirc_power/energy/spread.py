@@ -12,6 +12,12 @@ from lpirc_power.energy.budget import Budget, Distribution, Term, with_terms
 
 SPREAD: Final = "spread"
 LEAST_ATTEMPTS: Final = 2
+BOUNDED: Final = (
+    Distribution.RECTANGULAR,
+    Distribution.MIXED,
+    Distribution.TWO_POINT,
+)
+"""Distributions of an error whose widths a profile states, the more cautious one later."""
 
 
 def spread_of(energies_wh: Sequence[float]) -> Term | None:
@@ -54,7 +60,9 @@ def budget_of_mean(budgets: Sequence[Budget]) -> Budget:
     """Return the budget of the mean energy of one or more attempts, with their spread.
 
     Each term is as large as on average: the errors of the attempts are taken to be the same, so none becomes smaller in
-    the mean. A term that is unknown in one attempt is unknown in the mean. Raises ValueError without a budget.
+    the mean. Its guaranteed limit is the mean of theirs, and so of the mean of these attempts alone: what further ones
+    would give, no limit says. A term that is unknown in one attempt is unknown in the mean. Raises ValueError without a
+    budget.
     """
     if not budgets:
         raise ValueError("no attempts")
@@ -67,7 +75,7 @@ def budget_of_mean(budgets: Sequence[Budget]) -> Budget:
 
 
 def _mean_term(code: str, budgets: Sequence[Budget]) -> Term:
-    """Return the term of this code, which not every attempt may have, as large as on average."""
+    """Return the term of this code, which not every attempt may have, as large as on average; so is its limit."""
     found = [term for one in budgets for term in one.terms if term.code == code]
     for term in found:
         if not term.is_known:
@@ -77,4 +85,22 @@ def _mean_term(code: str, budgets: Sequence[Budget]) -> Term:
     if not largest.half_width:
         return largest
     mean_wh = math.fsum(sizes_wh) / len(budgets)
-    return replace(largest, sensitivity_wh=mean_wh / largest.half_width)
+    mean = replace(largest, sensitivity_wh=mean_wh / largest.half_width)
+    kinds = {one.distribution for one in found}
+    if kinds - {*BOUNDED} or kinds == {Distribution.RECTANGULAR}:
+        return mean
+    widest = max(kinds, key=BOUNDED.index)
+    return replace(mean, distribution=widest, profile=_mean_profile(found))
+
+
+def _mean_profile(terms: Sequence[Term]) -> tuple[float, ...]:
+    """Return the widths of the mean of errors that are large and small together, as parts of its own width."""
+    count = max(len(one.profile) for one in terms)
+    whole_wh = math.fsum(one.shape.width for one in terms)
+    columns = []
+    for one in terms:
+        widths = sorted(one.profile)
+        part = one.shape.width / whole_wh
+        places = (len(widths) * (2 * step + 1) // (2 * count) for step in range(count))
+        columns.append([part * widths[place] for place in places])
+    return tuple(map(math.fsum, zip(*columns, strict=True)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.spread import SPREAD
 
 HEADINGS: Final = (
     "term",
@@ -110,7 +111,23 @@ def guaranteed_words(budget: Budget) -> str:
         return "unknown"
     by_load = any(max(one.profile) > 1.0 for one in budget.terms)
     ends = ", with start and stop at the largest power" if by_load else ""
-    return f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits{ends}"
+    covered = _not_guaranteed(budget)
+    return (
+        f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits{ends}{covered}"
+    )
+
+
+def _not_guaranteed(budget: Budget) -> str:
+    """Return what a guaranteed limit does not cover: a spread, which was seen, has no limit."""
+    seen = [one for one in budget.terms if one.distribution is Distribution.STUDENT]
+    left_out = [one for one in seen if not one.is_guaranteed]
+    if not left_out:
+        return ""
+    names = " and ".join(one.name for one in left_out)
+    has = "has" if len(left_out) == 1 else "have"
+    of_mean = any(one.code == SPREAD for one in left_out)
+    alone = " for these attempts alone," if of_mean else ""
+    return f",{alone} without {names}, which {has} no limit"
 
 
 def budget_summary(budget: Budget) -> dict[str, str]:

@@ -229,3 +229,38 @@ def test_a_spread_of_few_attempts_expands_by_students_t_of_its_freedom() -> None
         rel=1e-3,
     )
     assert BUDGET.expanded_factor == 2.0
+
+
+def test_the_guaranteed_limit_of_a_mean_is_the_mean_of_the_limits_whatever_the_profiles() -> (
+    None
+):
+    """One attempt has bursts, the other a steady load that is a little longer."""
+    bursts = replace(
+        BUDGET.terms[0],
+        code="start-stop",
+        distribution=Distribution.MIXED,
+        profile=(0.5, 0.5, 0.5, 3.0),
+    )
+    steady = replace(
+        bursts,
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=1.01 * bursts.sensitivity_wh,
+        profile=(1.0,),
+    )
+    late = replace(steady, distribution=Distribution.TWO_POINT)
+    for other, kind in ((steady, bursts.distribution), (late, late.distribution)):
+        both = [Budget(6.0, (one,)) for one in (bursts, other)]
+        mean = budget_of_mean(both)
+        limits_wh = [one.guaranteed_wh or 0.0 for one in both]
+        assert mean.guaranteed_wh == pytest.approx(sum(limits_wh) / 2.0)
+        assert mean.terms[0].distribution is kind
+
+
+def test_the_mean_of_equal_budgets_is_that_budget() -> None:
+    bursts = replace(
+        BUDGET.terms[0], distribution=Distribution.MIXED, profile=(0.5, 0.7, 3.0)
+    )
+    one = Budget(6.0, (bursts,))
+    mean = budget_of_mean([one, one])
+    assert mean.terms[0].profile == pytest.approx(bursts.profile)
+    assert mean.terms[0].standard_wh == pytest.approx(bursts.standard_wh)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
-from lpirc_power.energy.spread import spread_of
+from lpirc_power.energy.spread import budget_of_mean, spread_of
 from lpirc_power.report.budget_words import (
     HEADINGS,
     BudgetRow,
@@ -79,4 +79,30 @@ def test_a_guaranteed_limit_of_bursts_is_of_the_largest_power_and_says_so() -> N
 def test_an_energy_of_0_has_no_percentages() -> None:
     assert budget_summary(Budget(0.0, (READING,)))["uncertainty"].startswith(
         "+-0.00573 Wh with"
+    )
+
+
+def test_the_guaranteed_limit_of_a_mean_says_that_it_is_of_these_attempts_alone() -> (
+    None
+):
+    budgets = [Budget(energy_wh, (READING,)) for energy_wh in (6.0, 6.2)]
+    said = budget_summary(budget_of_mean(budgets))["guaranteed"]
+    assert said == (
+        "+-0.006 Wh (+-0.0984 %), the sum of the limits, for these attempts alone, without the spread between "
+        "attempts, which has no limit"
+    )
+
+
+def test_a_guaranteed_limit_above_idle_says_what_it_leaves_out() -> None:
+    spread = replace(
+        READING,
+        code="idle-spread",
+        name="the spread of the idle power",
+        distribution=Distribution.STUDENT,
+        freedom=9.0,
+        is_guaranteed=False,
+    )
+    said = budget_summary(Budget(6.0, (READING, spread)))["guaranteed"]
+    assert said.endswith(
+        "the sum of the limits, without the spread of the idle power, which has no limit"
     )

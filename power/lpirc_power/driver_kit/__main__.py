@@ -26,7 +26,7 @@ from lpirc_power.driver_kit.cable import (
     run,
 )
 from lpirc_power.driver_kit.finding import Finding, Verdict
-from lpirc_power.driver_kit.kit import examined
+from lpirc_power.driver_kit.kit import DEMANDS, examined
 from lpirc_power.driver_kit.known_load import KnownLoad, known_load
 from lpirc_power.driver_kit.subject import Subject, address_problem, subject_of
 from lpirc_power.errors import MeterDriverError
@@ -39,8 +39,18 @@ NO_CABLE = (
 )
 
 
-@click.command(cls=Bounded, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("target", metavar="MODULE[:CLASS]")
+MISSING = (
+    "Missing argument 'MODULE[:CLASS]': give the name of your driver's module, as Python imports it, or the address of "
+    "an installed driver's meter, as in sim:constant:36W."
+)
+
+
+@click.command(
+    cls=Bounded,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Demands: {', '.join(DEMANDS)}.",
+)
+@click.argument("target", metavar="MODULE[:CLASS]", required=False)
 @click.argument("address", required=False)
 @click.option(
     "--load",
@@ -105,7 +115,7 @@ def main(
     ctx: click.Context,
     /,
     *,
-    target: str,
+    target: str | None,
     address: str | None,
     as_json: bool,
     **given: Any,
@@ -113,15 +123,21 @@ def main(
     """Try the driver in MODULE with the meter at ADDRESS, which may be a fake of it.
 
     \b
-      python -m lpirc_power.driver_kit my_meter
+      python -m lpirc_power.driver_kit my_meter          what needs no meter
       python -m lpirc_power.driver_kit my_meter mine:192.168.1.30:80 --load 36W
+      python -m lpirc_power.driver_kit my_meter:Family TCPIP::192.168.1.30::INSTR
       python -m lpirc_power.driver_kit shelly:192.168.1.30        an installed one
+
+    MODULE is the name that Python imports, from this folder or from an installed package. CLASS chooses one of several
+    drivers in it. ADDRESS is SCHEME:REST for a Scheme, also before it is installed, and a VISA resource for a family.
 
     The meter is started, stopped and reset several times; one that integrates or holds an energy is left alone. Each
     line is one demand on a driver: holds, fails, or not tried and why. docs/plugins.md says how to write a driver.
 
     The exit code is 1 if a demand fails, 2 for wrong usage.
     """  # noqa: D301  click wants the character itself
+    if target is None:
+        raise click.UsageError(MISSING)
     subject = _subject(target, address)
     found = []
     if given["ask"] and given["restart"] is None:

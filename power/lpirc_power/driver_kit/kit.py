@@ -40,6 +40,14 @@ TO_RAISE: Final = (
 
 NO_LINK: Final = "Is the device there, and the address right?"
 
+DEMANDS: Final = (
+    "address", "find", "standing", "library", "family", "identity", "limits", "calls", "refusals", "two-links",
+    "reset", "start", "busy", "readings", "units", "load", "updates", "speed", "order", "energy", "time", "late",
+    "link", "stop", "timer", "second-run", "age", "lost", "back", "silent", "rubbish", "restart", "dialect", "no-data",
+    "over-range", "headers", "short-words", "close", "unreachable", "restore", "recording", "uncertainty",
+)  # fmt: skip
+"""Codes of the findings, in their order; `recording-CODE` is a check of the energy that fails."""
+
 Check = Callable[[], Iterable[Finding]]
 
 

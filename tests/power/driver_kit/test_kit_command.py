@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,111 +12,53 @@ from typing import Any
 
 import pytest
 
+from tests import warm_programs
+from tests.ports import own_port
+from tests.power.conftest import first_line
+from tests.power.driver_kit.kit_runs import (
+    METERS,
+    ROOT,
+    Done,
+    Kit,
+    kit,
+    running,
+    verdicts,
+)
 from tests.power.foreign import served
 from tests.power.plug import plugged
-from tests.timeouts import TIMEOUT_S
 
-ROOT = Path(__file__).parents[3]
-METERS = ROOT / "tests" / "meter_sample"
 SAMPLE = ROOT / "tests" / "plugin_sample"
 FAMILY = "lpirc_power.wt300.driver:Wt300Family"
+TWO_SECONDS = ("--seconds", "2")
 
 
-def kit(
-    *arguments: str,
-    beside: Path = ROOT,
-) -> subprocess.CompletedProcess[str]:
-    """Run the kit in a folder with the author's module."""
-    return subprocess.run(
-        [sys.executable, "-m", "lpirc_power.driver_kit", *arguments],
-        cwd=beside,
-        env=os.environ | {"PYTHONPATH": str(beside)},
-        capture_output=True,
-        text=True,
-        timeout=2 * TIMEOUT_S,
-        check=False,
-    )
+@contextlib.contextmanager
+def wt310_that_can_restart() -> Iterator[tuple[str, str]]:
+    """Give the address of a simulated meter, and the command that switches it off and on."""
+    options = ["--port", str(own_port()), "--control", "0"]
+    with warm_programs.start(["meter", "simulate", *options]) as process:
+        try:
+            address = first_line(process)
+            port = first_line(process).split()[-1]
+            yield address, f"{sys.executable} -m lpirc_power fault {port} restart lose"
+        finally:
+            process.kill()
 
 
-def verdicts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """Return the verdict of each demand, from JSON on stdout."""
-    assert done.stdout, done.stderr
-    found = json.loads(done.stdout)["findings"]
-    return {one["code"]: one["verdict"] for one in found}
-
-
-def test_the_driver_of_the_wt300_family_holds_before_the_simulated_meter(
-    simulate: Callable[..., Any],
-) -> None:
-    control = "0"
-    simulator = simulate("--control", control)
-    port = simulator.process.stdout.readline().split()[-1]
-    restart = f"{sys.executable} -m lpirc_power fault {port} restart lose"
-    options = ["--scpi", "--seconds", "2", "--json"]
-    done = kit(
-        FAMILY, simulator.address, "--load", "36W", "--restart", restart, *options
-    )
-    found = verdicts_after(done, "ok\n")
-    failed = [code for code, verdict in found.items() if verdict == "fails"]
-    assert failed == []
-    assert done.returncode == 0
-    for code in ("lost", "back", "silent", "restart", "headers", "no-data"):
-        assert found[code] == "holds", code
-
-
-def verdicts_after(
-    done: subprocess.CompletedProcess[str],
-    said: str,
-) -> dict[str, str]:
-    """Return the verdicts behind what a command of the author has said on stdout."""
-    done.stdout = done.stdout.removeprefix(said)
-    return verdicts(done)
-
-
-def test_the_samples_plug_has_no_fault_over_http() -> None:
-    with plugged() as host:
-        done = kit(
-            "lpirc_sample.meters",
-            f"shelly:{host}",
-            "--load",
-            "36W",
-            "--seconds",
-            "2",
-            "--json",
-            beside=SAMPLE,
-        )
-    found = verdicts(done)
-    assert [code for code, verdict in found.items() if verdict == "fails"] == []
-    assert found["silent"] == found["back"] == found["uncertainty"] == "holds"
-    assert done.returncode == 0
-
-
-def test_of_the_simulated_meter_by_its_address_only_a_wrong_load_fails_with_exit_code_1() -> (
-    None
-):
-    done = kit("sim:constant:9W", "--load", "10W", "--seconds", "2")
-    assert done.returncode == 1
-    assert "fails      load: 9 W are shown for a load of 10 W;" in done.stdout
-    assert "holds      recording: The sampler recorded" in done.stdout
-    assert " 1 fails" in done.stdout
-    assert done.stderr.endswith("To mend: load.\n")
-
-
-@pytest.fixture
-def acme(tmp_path: Path) -> Path:
-    """A family of VISA meters that takes every number for a number."""
+def acme_in(folder: Path) -> Path:
+    """Make a family of VISA meters that takes every number for a number, and a scheme that is half done."""
     source = (METERS / "acme_meter.py").read_text("utf-8")
     spoiled = source.replace("map(number, ", "map(float, ")
     assert spoiled != source
-    (tmp_path / "acme_meter.py").write_text(spoiled)
+    (folder / "acme_meter.py").write_text(spoiled)
     half = "from lpirc_power.scheme import Scheme\n\nclass Half(Scheme):\n    pass\n"
-    (tmp_path / "half_meter.py").write_text(half)
-    return tmp_path
+    (folder / "half_meter.py").write_text(half)
+    return folder
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def pm100() -> Iterator[str]:
-    """Their meter, behind VXI-11."""
+    """Serve a meter of that family behind VXI-11, which draws 36 W; give its address."""
     began_s = time.monotonic()
     answers = {
         "*IDN?": lambda: "ACME,PM100,0815,1.0",
@@ -127,11 +68,73 @@ def pm100() -> Iterator[str]:
         yield address
 
 
-def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
-    acme: Path,
-    pm100: str,
+@pytest.fixture
+def acme(tmp_path: Path) -> Path:
+    return acme_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Kit]]:
+    """The kit before four whole meters, which wait together."""
+    folder = acme_in(tmp_path_factory.mktemp("acme"))
+    whole = ("--load", "36W", *TWO_SECONDS, "--json")
+    with contextlib.ExitStack() as stack:
+        address, restart = stack.enter_context(wt310_that_can_restart())
+        host = stack.enter_context(plugged())
+        instrument = stack.enter_context(pm100())
+        kits = {
+            "wt310": (FAMILY, address, "--restart", restart, "--scpi", *whole),
+            "9 W": ("sim:constant:9W", "--load", "10W", *TWO_SECONDS),
+        }
+        found = stack.enter_context(running(kits))
+        of_shelly = {"plug": ("lpirc_sample.meters", f"shelly:{host}", *whole)}
+        found |= stack.enter_context(running(of_shelly, SAMPLE))
+        of_acme = {"acme": ("acme_meter", instrument, "--scpi", *whole[2:])}
+        found |= stack.enter_context(running(of_acme, folder))
+        yield found
+
+
+def test_the_driver_of_the_wt300_family_holds_before_the_simulated_meter(
+    begun: dict[str, Kit],
 ) -> None:
-    done = kit("acme_meter", pm100, "--scpi", "--seconds", "2", "--json", beside=acme)
+    done = begun["wt310"].done()
+    found = verdicts_after(done, "ok\n")
+    failed = [code for code, verdict in found.items() if verdict == "fails"]
+    assert failed == []
+    assert done.returncode == 0
+    for code in ("lost", "back", "silent", "restart", "headers", "no-data"):
+        assert found[code] == "holds", code
+
+
+def verdicts_after(done: Done, said: str) -> dict[str, str]:
+    """Return the verdicts behind what a command of the author has said on stdout."""
+    done.stdout = done.stdout.removeprefix(said)
+    return verdicts(done)
+
+
+def test_the_samples_plug_has_no_fault_over_http(begun: dict[str, Kit]) -> None:
+    done = begun["plug"].done()
+    found = verdicts(done)
+    assert [code for code, verdict in found.items() if verdict == "fails"] == []
+    assert found["silent"] == found["back"] == found["uncertainty"] == "holds"
+    assert done.returncode == 0
+
+
+def test_of_the_simulated_meter_by_its_address_only_a_wrong_load_fails_with_exit_code_1(
+    begun: dict[str, Kit],
+) -> None:
+    done = begun["9 W"].done()
+    assert done.returncode == 1
+    assert "fails      load: 9 W are shown for a load of 10 W;" in done.stdout
+    assert "holds      recording: The sampler recorded" in done.stdout
+    assert " 1 fails" in done.stdout
+    assert done.stderr.endswith("To mend: load.\n")
+
+
+def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
+    begun: dict[str, Kit],
+) -> None:
+    done = begun["acme"].done()
     found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
     assert done.returncode == 1
     assert [code for code, one in found.items() if one["verdict"] == "fails"] == [
@@ -139,6 +142,20 @@ def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
         "over-range",
     ]
     assert found["no-data"]["sentence"] == "9.91E+37 is read as a number, 9.91e+37 W."
+
+
+def test_the_usage_names_every_demand_and_says_what_to_give(
+    begun: dict[str, Kit],
+) -> None:
+    told = " ".join(kit("--help").stdout.replace("-\n  ", "-").split())
+    *_, demands = told.partition("Demands: ")
+    named = demands.removesuffix(".").split(", ")
+    assert set(verdicts(begun["plug"].done())) <= set(named)
+    assert {"family", "no-data", "short-words", "second-run"} <= set(named)
+    assert "MODULE is the name that Python imports" in told
+    alone = kit()
+    assert alone.returncode == 2
+    assert "or the address of an installed driver's meter" in alone.stderr
 
 
 MISSING = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -13,16 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.ports import own_port
-from tests.power.driver_kit.test_kit_command import (
-    METERS,
-    ROOT,
-    kit,
-    pm100,
-    verdicts,
-)
+from tests.power.driver_kit.kit_runs import METERS, ROOT, Kit, running, verdicts
+from tests.power.driver_kit.test_kit_command import pm100
 from tests.timeouts import TIMEOUT_S
 
-__all__ = ["pm100"]
 PAGE = ROOT / "docs" / "plugins.md"
 FILES = sorted(
     path.name for path in METERS.iterdir() if path.suffix in (".py", ".toml")
@@ -30,24 +25,54 @@ FILES = sorted(
 POINT = "[lpirc.meters]\nthin = my_meter:Thin\n"
 
 
+def files_in(folder: Path) -> Path:
+    """Make the author's folder: the files that the page shows."""
+    for name in FILES:
+        (folder / name).write_text((METERS / name).read_text("utf-8"))
+    return folder
+
+
+@contextlib.contextmanager
+def plug_of(folder: Path) -> Iterator[str]:
+    """Start the page's fake plug, as its author starts it; give its address."""
+    command = [sys.executable, "fake_plug.py", str(own_port())]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """The author's folder: the files that the page shows."""
-    for name in FILES:
-        (tmp_path / name).write_text((METERS / name).read_text("utf-8"))
-    return tmp_path
+    return files_in(tmp_path)
 
 
 @pytest.fixture
 def plug(mine: Path) -> Iterator[str]:
-    """The page's fake plug, as its author starts it; gives its address."""
-    command = [sys.executable, "fake_plug.py", str(own_port())]
-    with subprocess.Popen(
-        command, cwd=mine, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.kill()
+    with plug_of(mine) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Kit]]:
+    """The kit before both meters of the page, which wait together."""
+    folder = files_in(tmp_path_factory.mktemp("mine"))
+    options = ("--load", "36W", "--seconds", "2", "--json")
+    with plug_of(folder) as plug, pm100() as instrument:
+        kits = {
+            "plug": ("my_meter", plug, "--library", "thinplug", *options),
+            "acme": ("acme_meter", instrument, "--scpi", *options),
+        }
+        with running(kits, folder) as found:
+            yield found
 
 
 def meter(
@@ -84,12 +109,8 @@ def test_the_page_shows_the_code_of_the_sample(name: str) -> None:
     assert f"\n\n{shown}\n" in page
 
 
-def test_every_demand_of_the_kit_is_on_the_page(
-    mine: Path,
-    plug: str,
-) -> None:
-    options = ["--library", "thinplug", "--seconds", "2", "--json"]
-    done = kit("my_meter", plug, "--load", "36W", *options, beside=mine)
+def test_every_demand_of_the_kit_is_on_the_page(begun: dict[str, Kit]) -> None:
+    done = begun["plug"].done()
     found = verdicts(done)
     assert [code for code, verdict in found.items() if verdict == "fails"] == []
     untried = [code for code, verdict in found.items() if verdict == "not tried"]
@@ -129,12 +150,8 @@ def test_without_the_makers_library_the_command_that_installs_it_is_said(
     )
 
 
-def test_the_family_behind_visa_has_no_fault(
-    mine: Path,
-    pm100: str,
-) -> None:
-    options = ["--scpi", "--seconds", "2", "--json"]
-    done = kit("acme_meter", pm100, "--load", "36W", *options, beside=mine)
+def test_the_family_behind_visa_has_no_fault(begun: dict[str, Kit]) -> None:
+    done = begun["acme"].done()
     found = verdicts(done)
     assert [code for code, verdict in found.items() if verdict == "fails"] == []
     assert done.returncode == 0

@@ -22,7 +22,7 @@ from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.bundle_container import (
     BEGIN,
     ENVELOPE,
-    FORMAT,
+    FORMAT_OF_BUDGETS,
     FORMAT_OF_RULES,
     GROUND_TRUTH,
     JUDGEMENTS,
@@ -114,8 +114,9 @@ def _bundle(
     contest: Contest, run: Run, judged: Score | None, now: datetime
 ) -> dict[str, bytes]:
     before, previous, log = contest.store.log.since(run.id)
+    has_budget = judged is not None and judged.energy_budget is not None
     contents = {
-        "run.json": json_text(_run(contest, run)),
+        "run.json": json_text(_run(contest, run, has_budget=has_budget)),
         "testset.json": json_text(_test_set(contest)),
         "image_order.json": json_text(contest.store.runs.image_order(run.id).tolist()),
     }
@@ -149,11 +150,11 @@ def _bundle(
         about |= {"format": FORMAT_OF_RULES, "metric_version": TASK_RULES_VERSION}
         about["task"] = run.task
     if run.rules is not None and run.rules.rule is not None:
-        about["format"] = (
-            FORMAT_OF_RULES  # an earlier verifier would call its score wrong
-        )
-    if judged is not None and judged.energy_budget is not None:
-        about["format"] = FORMAT  # an earlier verifier would call its interval wrong
+        # An earlier verifier would call its score wrong.
+        about["format"] = FORMAT_OF_RULES
+    if has_budget:
+        # An earlier verifier would call its interval wrong.
+        about["format"] = FORMAT_OF_BUDGETS
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents
@@ -179,7 +180,7 @@ def _signed(
     return {MANIFEST: manifest, ENVELOPE: sign(manifest, contest.key), **parts}
 
 
-def _run(contest: Contest, run: Run) -> dict[str, object]:
+def _run(contest: Contest, run: Run, *, has_budget: bool) -> dict[str, object]:
     config = contest.config
     model = Identity.parse(run.meter_identity or "").model
     limits = limits_of(model)
@@ -196,7 +197,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "meter": {
             "model": model,
             "official": run.official,
-            "limits": None if limits is None else stated_limits(limits),
+            "limits": stated_limits(limits, has_budget=has_budget),
         },
     }
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,6 @@ from referee.store.records import Run, RunState, Score, ScoreInterval
 from referee.store.run_rules import rules_of
 from referee.store.score_table import Judgement
 
-WITH_AGE = 6
-"""The first format whose limits of error may count with the age of a counter's values."""
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that contain text."""
 
@@ -158,8 +156,6 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
         about = read_json("run.json", content["run.json"])
         run = _run(about["run"])
         limits = read_limits(about["meter"]["limits"])
-        if limits is not None and manifest["format"] < WITH_AGE:
-            limits = replace(limits, age_s=0.0)
     with _reading("testset.json"):
         test_set = _test_set(read_json("testset.json", content["testset.json"]))
     with _reading("image_order.json"):

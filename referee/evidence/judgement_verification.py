@@ -13,6 +13,7 @@ from lpirc_score.tasks.words import words_of
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest_rules import DEFAULT
 from referee.evidence.budget_verification import require_same_budget
+from referee.evidence.bundle_container import FORMAT_OF_BUDGETS
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -29,9 +30,6 @@ OF_PROGRAM = ("rules", "v")
 
 
 WITH_UNSEEN_ENERGY = 2  # the first format with that check
-WITH_BUDGET = (
-    6  # the first format with an uncertainty budget, which all bundles of it have
-)
 
 
 def _map(found: Recomputed, _: Given) -> str:
@@ -91,7 +89,7 @@ def _score(found: Recomputed, _: Given) -> str:
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
     has_budget = "energy_budget" in result
-    is_to_have = found.bundle.manifest["format"] >= WITH_BUDGET
+    is_to_have = found.bundle.manifest["format"] >= FORMAT_OF_BUDGETS
     require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
     versions = [
         signature_parts(one).get("v") for one in (result["signature"], judged.signature)

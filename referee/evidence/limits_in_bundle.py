@@ -10,12 +10,14 @@ from lpirc_power.meter import Drift, Limits
 from lpirc_power.own_term import OwnTerm
 
 
-def stated_limits(limits: Limits) -> dict[str, Any]:
-    """Return limits for a bundle; without own terms and an age they are as before there were any."""
+def stated_limits(limits: Limits | None, *, has_budget: bool) -> dict[str, Any] | None:
+    """Return limits for a bundle; own terms and an age, unknown to earlier programs, only beside a budget."""
+    if limits is None:
+        return None
     stated = asdict(limits)
-    if not limits.own:
+    if not (has_budget and limits.own):
         del stated["own"]
-    if limits.age_s is None:
+    if not has_budget or limits.age_s is None:
         del stated["age_s"]
     return stated
 

@@ -28,7 +28,7 @@ from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.truth_marks import has_no_truth
 from referee.errors import RefereeError
 from referee.evidence.accepted_rows import rows_of
-from referee.evidence.bundle_container import GROUND_TRUTH
+from referee.evidence.bundle_container import FORMAT_OF_BUDGETS, GROUND_TRUTH
 from referee.evidence.bundle_task import require_installed
 from referee.evidence.bundle_values import Bundle, PostLine
 from referee.evidence.earlier_sums import with_stated_rounding
@@ -294,6 +294,7 @@ class Recomputed:
             task=bundle.run.task,
             truth=None if is_of_boxes else self.truth,
             bodies=() if is_of_boxes else self._bodies,
+            is_before_budgets=bundle.manifest["format"] < FORMAT_OF_BUDGETS,
         )
 
     @property

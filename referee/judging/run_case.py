@@ -63,7 +63,8 @@ class Case:
     `rows` (n, 7) are in order of arrival. `rows` and `served` have the image numbers that the team knows; `order`
     (images,) gives for each the number in the test set. `ground_truth` is that of the whole test set. `refused` is the
     number of rows that were not accepted; `refused_rows` has the first of them. `events` are the run's events, oldest
-    first; `limits` are the error limits of its meter.
+    first; `limits` are the error limits of its meter. `is_before_budgets` asks for the checks of earlier versions, for
+    the judgement that such a version has made.
 
     In a `task` other than boxes there are `truth` and `bodies`, each with its content type, instead of ground truth and
     rows.
@@ -85,6 +86,7 @@ class Case:
     task: str = BOXES
     truth: Truth | None = None
     bodies: Sequence[tuple[bytes, str]] = ()
+    is_before_budgets: bool = False
 
     @property
     def boxes(self) -> GroundTruth:
@@ -291,6 +293,7 @@ def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun
         missing=noted.get(ENERGY_MISSING, {}).get("reason"),
         start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
         late_s=noted.get(RUN_CLOSED, {}).get("late_s", 0.0),
+        is_before_budgets=case.is_before_budgets,
     )
 
 

@@ -111,7 +111,8 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     sentence = _unseen_sentence(measured, energy, allowed_wh, ok=ok)
     is_open = energy.automatic or energy.source is None
     severity: Severity = "warning" if is_open else "error"
-    if not ok and _lacks_energy(energy, allowed_wh):
+    is_told = not ok and not measured.is_before_budgets
+    if is_told and _lacks_energy(energy, allowed_wh):
         severity = "error"
         sentence += (
             " WH rose by less than the least power that was read takes: its counter may have begun anew, or the load "

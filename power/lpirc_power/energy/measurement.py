@@ -44,6 +44,8 @@ class Measurement:
     why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
     time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
+    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age, and
+    energy that a meter without ranges lost unseen was a warning.
     """
 
     integrator_wh: float
@@ -59,6 +61,7 @@ class Measurement:
     late_s: float = 0.0
     standing: Standing | None = None
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
+    is_before_budgets: bool = False
 
     @property
     def elapsed_s(self) -> float:
@@ -90,6 +93,8 @@ class Measurement:
         If the driver states no age, that is one update interval for a meter whose TIME has fractions of a second: it is
         a counter that is read and not told to start. It is 0 for others, which integrate between two commands.
         """
+        if self.is_before_budgets:
+            return 0.0
         if self.limits is not None and self.limits.age_s is not None:
             return self.limits.age_s
         times_s = [self.integrator_s, *(one.integrator_s for one in readings[-2:])]

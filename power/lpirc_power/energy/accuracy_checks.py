@@ -63,7 +63,7 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
             "level was "
             f"compensated{f' ({energy.drift_source})' if energy.drift_source else ''}"
         )
-    if energy.signal is None:
+    if energy.is_larger_of_two:
         sentence += ", the larger limit of AC and DC, since the readings do not show which of both it is"
     if ok:
         return f"{sentence}."

@@ -100,6 +100,7 @@ class Energy:
     is_age_stated: bool = False
     ended: str = ""
     has_ranges: bool = True
+    is_larger_of_two: bool = False
 
     @property
     def unseen_share(self) -> float:
@@ -140,7 +141,7 @@ class Energy:
         if self.meter_limit is None:
             return self.unknown
         words = self.source or "the meter's driver"
-        if self.signal is None:
+        if self.is_larger_of_two:
             words += ", the larger limit of AC and DC"
         return words + (", assuming the worst ranges" if self.is_at_worst else "")
 
@@ -198,6 +199,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         profile=_profile(shown, load.power_w),
         ended=ended_early(inside, measured),
         has_ranges=_has_ranges(inside, measured),
+        is_larger_of_two=found is not None and found.is_larger_of_two,
         is_age_stated=limits is not None and limits.age_s is not None,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits, Setup
@@ -62,12 +62,14 @@ class Limit:
     """Limit of error in watts; `drift_w` is its part for the DC zero level, 0 if the limit is for AC.
 
     The limit is the sum of its `parts`. Limits under a setup include crest factor and line filter, so those are part of
-    range and reading here; `limit_parts` states them on their own.
+    range and reading here; `limit_parts` states them on their own. `is_larger_of_two` is True if the signal is unknown,
+    and the limits of AC and DC differ.
     """
 
     whole_w: float
     drift_w: float
     parts: tuple[Part, ...] = ()
+    is_larger_of_two: bool = False
 
 
 def power_range_w(
@@ -201,7 +203,11 @@ def limit_of(
             Part("zero-drift", drift_w, "W", 1.0),
         ),
     )
-    return dc if signal == "dc" or dc.whole_w >= ac.whole_w else ac
+    if signal == "dc":
+        return dc
+    larger = dc if dc.whole_w >= ac.whole_w else ac
+    is_same = math.isclose(ac.whole_w, dc.whole_w)
+    return replace(larger, is_larger_of_two=not is_same)
 
 
 def limit_w(

@@ -136,8 +136,11 @@ class HomeMeter:
 
     The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
     update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up
-    for a real meter runs unchanged with this one.
+    for a real meter runs unchanged with this one. A laboratory's recording refuses ranges instead.
     """
+
+    integrates_here: Final = True
+    """The integrator is in this process: at its end nothing integrates, and nothing holds an energy."""
 
     def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
         self.sensor = sensor

@@ -25,6 +25,7 @@ from lpirc_power.notebook.live_recording import LiveRecording
 from lpirc_power.notebook.python_words import in_python_words
 from lpirc_power.record.setup_values import require_setup_values
 from lpirc_power.recording_run.recorder import Order
+from lpirc_power.sampling.armed_meter import require_ranges
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import Sampler
 
@@ -70,6 +71,7 @@ def open_meter(
         found = stack.enter_context(contextlib.closing(place.connect(clocks)))
         identity = found.identity
         found.require_possible(setup)
+        require_ranges(found, setup)
     return OpenMeter(address, setup, identity, clocks)
 
 

@@ -15,7 +15,7 @@ from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.measurement_files.recorded_files import doubts_of
-from lpirc_power.meter import Identity, Reading, Setup
+from lpirc_power.meter import Identity, Meter, Reading, Setup
 from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Started
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
@@ -27,6 +27,7 @@ from lpirc_power.recording_run.kept_record import (
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.watcher import Watcher
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.sampling.armed_meter import lacks_ranges, require_ranges
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
@@ -257,7 +258,9 @@ class Recorder:
     def _armed(self) -> Identity:
         take_over = self.order.take_over
         try:
-            return self._sampler.arm(take_over=take_over, spare_energy=True)
+            return self._sampler.arm(
+                take_over=take_over, spare_energy=True, inspect=self._fit
+            )
         except MeterBusy as error:
             if take_over:
                 raise
@@ -265,21 +268,36 @@ class Recorder:
                 f"{error.sentence} Or add --take-over, which discards the energy in the meter."
             ) from error
 
+    def _fit(self, meter: Meter) -> None:
+        """Refuse ranges for a meter without any; one of a group shares its options with meters that may have some."""
+        part = self.order.part
+        if part is None or part.kind != "group":
+            require_ranges(meter, self._setup)
+        elif lacks_ranges(meter, self._setup):
+            self._setup = replace(
+                self._setup, voltage_range_v=None, current_range_a=None
+            )
+            self.kept.record = replace(self.kept.record, setup=self._setup)
+
     def _stopped(self) -> Reading:
         try:
             return self._sampler.stop()
         except MeterError as error:
-            runs_on = (
-                ", and the meter may still be integrating"
-                if isinstance(error, PassingMeterError)
-                else ""
-            )
             raise MeterError(
                 error.code,
-                f"{error.sentence} The energy could not be read{runs_on}: run `meter probe` as soon as "
-                f"the meter answers. {self.logbook.taken} readings are in {self.logbook.path}: `meter check` and "
+                f"{error.sentence} The energy could not be read{self._what_runs_on(error)}. "
+                f"{self.logbook.taken} readings are in {self.logbook.path}: `meter check` and "
                 "`meter report` of it give the energy up to the last one.",
             ) from error
+
+    def _what_runs_on(self, error: MeterError) -> str:
+        """Return what the meter may do now, and how to see it, as the end of a sentence."""
+        if self._sampler.integrates_here:
+            return ", and the meter keeps none when this program ends"
+        probe = "run `meter probe` as soon as the meter answers"
+        if isinstance(error, PassingMeterError):
+            return f", and the meter may still be integrating: {probe}"
+        return f": {probe}"
 
     def _wait(self, seconds: float, require_going_on: Callable[[], object]) -> None:
         until_s = self._clocks.monotonic() + seconds

@@ -83,10 +83,17 @@ def probe_lines(probe: Probe) -> list[str]:
         "integrator": f"{status.state.value}, {figure(reading.energy_wh, 'Wh')} in {figure(reading.integrator_s, 's')}",
         "reading": _reading(reading),
         "peaks": f"{figure(probe.peaks.voltage_v, 'V', 5)}, {figure(probe.peaks.current_a, 'A', 5)}",
-        "accuracy": f"{accuracy_words(probe.uncertainty, reading.power_w, 'W')} at this load, in the present ranges",
+        "accuracy": f"{accuracy_words(probe.uncertainty, reading.power_w, 'W')} {_where(probe.choices)}",
         "errors": "; ".join(status.errors) or "none",
     }
     return lines(rows)
+
+
+def _where(choices: Choices) -> str:
+    """Say where a limit of error holds."""
+    return "at this load" + (
+        ", in the present ranges" if choices.voltage_ranges_v else ""
+    )
 
 
 def _setting_rows(status: Status, choices: Choices) -> dict[str, str]:

@@ -286,7 +286,7 @@ def _accuracy(recorded: Recorded) -> str:
         shown += f", including {100.0 * share:.3g} % for start and stop"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
-    if recorded.energy.signal is None:
+    if recorded.energy.is_larger_of_two:
         shown += ", the larger limit of AC and DC"
     return shown + (
         ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""

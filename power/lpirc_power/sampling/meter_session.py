@@ -36,6 +36,8 @@ class MeterSession:
         self._attached = False
         self._configured = False
         self._has_lock = True
+        self.integrates_here = False
+        """True if the meter's integrator is in this process, and ends with it."""
         self.integrates_again = False
         """True if the meter, to be restored, was found integrating: another program has started it."""
 
@@ -54,6 +56,7 @@ class MeterSession:
                 )
             self._meter = meter
             self.identity = meter.identity
+            self.integrates_here = getattr(meter, "integrates_here", False) is True
         return self._meter
 
     def meter(self) -> Meter:

@@ -33,7 +33,7 @@ from lpirc_power.sampling.sampler import Sampler
 from tests.plugins_installed import Installer, plugins_in
 from tests.power.plug import MODEL, POWER_W, plugged
 
-SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "lpirc_sample" / "meters.py"
+SAMPLE = Path(__file__).parents[2] / "plugin_sample" / "lpirc_sample" / "meters.py"
 MINIMAL = """
 from lpirc_power.scheme import Scheme
 

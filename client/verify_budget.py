@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from collections.abc import Callable
 from typing import Any
 
 from verify_formats import need
@@ -20,26 +23,86 @@ SUMS = (
     "guaranteed_wh",
 )
 
-FIELDS = {
-    "energy_wh", "combined_wh", "shared_wh", "own_wh", "expanded_wh", "coverage_wh", "coverage_factor", "level",
-    "guaranteed_wh", "unknown", "terms",
-}  # fmt: skip
-"""Every field of a budget."""
+LEVEL = math.erf(math.sqrt(2))
+"""The chance with which `coverage_wh` holds the energy."""
 
-TERM_FIELDS = {
-    "code", "name", "half_width", "unit", "distribution", "sensitivity_wh", "source", "freedom", "is_shared", "profile",
-    "group", "is_guaranteed", "standard_wh", "limit_wh", "share",
-}  # fmt: skip
-"""Every field of a term."""
+OF_AC_OR_DC = r"( power-factor|( zero-drift-voltage zero-drift-current)?)"
+OF_METER = rf"reading( line-filter)? range( crest-factor)?{OF_AC_OR_DC}( \S+)*"
+OTHERS = r"start-stop( age)? gaps resolution-wh resolution-time( ended)?"
+ORDER = re.compile(rf"({OF_METER}|\S+) {OTHERS}")
+"""The codes of the terms, in their order; one code alone stands for a meter whose limit is unknown."""
 
-WORDS = ("code", "name", "unit", "source", "group")
-"""The fields of a term that are text."""
+Kind = Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_truth_value(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_number_or_null(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_size_or_null(value: Any) -> bool:
+    return value is None or (_is_number(value) and value >= 0)
+
+
+def _is_profile(value: Any) -> bool:
+    is_list = isinstance(value, list) and value != []
+    return is_list and all(map(_is_number, value)) and min(value) >= 0 < max(value)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+FIELDS: dict[str, Kind] = {
+    "energy_wh": _is_number_or_null,
+    "combined_wh": _is_size_or_null,
+    "shared_wh": _is_size_or_null,
+    "own_wh": _is_size_or_null,
+    "expanded_wh": _is_size_or_null,
+    "coverage_wh": _is_size_or_null,
+    "coverage_factor": _is_size_or_null,
+    "level": _is_number,
+    "guaranteed_wh": _is_size_or_null,
+    "unknown": lambda value: value is None or (_is_text(value) and value != ""),
+    "terms": _is_list_of_objects,
+}
+"""Every field of a budget, and what its values are."""
+
+TERM_FIELDS: dict[str, Kind] = {
+    "code": _is_text,
+    "name": _is_text,
+    "half_width": _is_size_or_null,
+    "unit": _is_text,
+    "distribution": _is_text,
+    "sensitivity_wh": _is_number_or_null,
+    "source": _is_text,
+    "freedom": _is_size_or_null,
+    "is_shared": _is_truth_value,
+    "profile": _is_profile,
+    "group": _is_text,
+    "is_guaranteed": _is_truth_value,
+    "standard_wh": _is_size_or_null,
+    "limit_wh": _is_size_or_null,
+    "share": _is_size_or_null,
+}
+"""Every field of a term, and what its values are."""
 
 
 def check_budget(result: Fields, version: int) -> None:
-    """Check that the sums of a result's budget follow from its terms, and the interval's uncertainty from the sums.
+    """Check that the figures of a result's budget follow from its terms, and the interval's uncertainty from these.
 
-    The terms themselves are taken as they are stated.
+    The terms themselves are taken as they are stated, and so is what they cover.
     """
     budget = result.get("energy_budget")
     need(
@@ -48,40 +111,53 @@ def check_budget(result: Fields, version: int) -> None:
     )
     if budget is None:
         return
+    need(isinstance(budget, dict), "the energy_budget is not an object of JSON")
+    _need_fields("the energy_budget", budget, FIELDS)
     need(
         budget["energy_wh"] == result["energy_wh"],
         "the energy_budget is not of the energy of the result",
     )
-    _need_fields("the energy_budget", budget, FIELDS)
-    for term in budget["terms"]:
-        _need_fields(f"the term {term['code']}", term, TERM_FIELDS)
-        for name in WORDS:
-            need(
-                isinstance(term[name], str),
-                f"{name} of the term {term['code']} is not text",
-            )
+    terms = budget["terms"]
+    for place, term in enumerate(terms, start=1):
+        _need_fields(f"the term {term.get('code', place)}", term, TERM_FIELDS)
         _check_term(term)
-    found = _sums(budget["terms"])
+    codes = " ".join(each["code"] for each in terms)
+    need(
+        ORDER.fullmatch(codes) is not None,
+        f"the terms of the energy_budget are not those of the format, or not in its order: {codes}",
+    )
+    found = _sums(terms)
     for name in SUMS:
         _need_near(f"{name} of the energy_budget", budget[name], found[name])
+    _check_cover(budget, found["combined_wh"])
+    for term in terms:
+        share = _share(term, terms, found["combined_wh"])
+        _need_near(f"share of {term['code']}", term["share"], share)
     _check_uncertainty(result, found["combined_wh"])
-    if found["guaranteed_wh"] is not None:
-        limit = result["energy_limit"]
-        limit_wh = None if limit is None else limit * abs(result["energy_wh"])
-        if limit_wh is None or found["guaranteed_wh"] < limit_wh:
-            # It may be above: start and stop are at the largest power, which the limit has at the mean one.
-            _need_near("the guaranteed limit", found["guaranteed_wh"], limit_wh)
+    _check_guaranteed(result, found["guaranteed_wh"])
 
 
-def _need_fields(whose: str, stated: Fields, known: set[str]) -> None:
-    """Raise Wrong unless the fields are those of the format, so that no note stands beside them."""
-    other = ", ".join(sorted({*stated} ^ known))
+def _need_fields(whose: str, stated: Fields, known: dict[str, Kind]) -> None:
+    """Raise Wrong unless the fields are those of the format, so that no note stands beside them, and their kinds."""
+    other = ", ".join(sorted({*stated} ^ {*known}))
     need(not other, f"{whose} has too many or too few of the fields: {other}")
+    for name, is_right in known.items():
+        value = stated[name]
+        need(is_right(value), f"{name} of {whose} cannot be {json.dumps(value):.60}")
 
 
 def _check_term(term: Fields) -> None:
     """Check the standard uncertainty and the limit of a term."""
+    code = term["code"]
     width = term["half_width"]
+    need(
+        (width is None) == (term["sensitivity_wh"] is None),
+        f"of half_width and sensitivity_wh of {code} one alone is null",
+    )
+    need(
+        (term["freedom"] is None) == (term["distribution"] != "student"),
+        f"freedom of {code} does not go with its distribution",
+    )
     standard = None
     limit = None
     if width is not None:
@@ -97,15 +173,15 @@ def _check_term(term: Fields) -> None:
             "normal": 1.0,
             "student": 1.0,
         }
-        need(kind in divisors, f"a term has the unknown distribution {kind!r}")
+        need(kind in divisors, f"{code} has the unknown distribution {kind!r}")
         standard = size / divisors[kind]
         limit = size
         if kind in ("normal", "student"):
             limit = 2 * size
         if kind in ("mixed", "two-point"):
             limit = size * max(1.0, *term["profile"])
-    _need_near(f"standard_wh of {term['code']}", term["standard_wh"], standard)
-    _need_near(f"limit_wh of {term['code']}", term["limit_wh"], limit)
+    _need_near(f"standard_wh of {code}", term["standard_wh"], standard)
+    _need_near(f"limit_wh of {code}", term["limit_wh"], limit)
 
 
 def _sums(terms: list[Fields]) -> dict[str, float | None]:
@@ -134,6 +210,44 @@ def _combined(terms: list[Fields]) -> float:
     return math.sqrt(math.fsum(each * each for each in groups.values()))
 
 
+def _share(term: Fields, terms: list[Fields], combined: float | None) -> float | None:
+    """Return a term's part of the variance; a term of a group takes its part of what the group adds up to."""
+    if not combined or term["standard_wh"] is None:
+        return None
+    fellows = [term]
+    if term["group"]:
+        fellows = [each for each in terms if each["group"] == term["group"]]
+    added = math.fsum(each["standard_wh"] for each in fellows)
+    return float(term["standard_wh"] * added / (combined * combined))
+
+
+def _check_cover(budget: Fields, combined: float | None) -> None:
+    """Check what goes with the stated interval, whose half-width itself is not computed here."""
+    cover = budget["coverage_wh"]
+    need(
+        (cover is None) == (combined is None) == (budget["unknown"] is not None),
+        "the energy_budget has a figure of an unknown uncertainty, or none of a known one",
+    )
+    factor = cover / combined if combined else None
+    _need_near(
+        "coverage_factor of the energy_budget", budget["coverage_factor"], factor
+    )
+    _need_near("level of the energy_budget", budget["level"], LEVEL)
+
+
+def _check_guaranteed(result: Fields, guaranteed: float | None) -> None:
+    """Check that the guaranteed limit is that of the energy, or above it.
+
+    It is above where the power varied: start and stop are at the largest power, which the limit has at the mean one.
+    """
+    if guaranteed is None:
+        return
+    limit = result["energy_limit"]
+    limit_wh = None if limit is None else limit * abs(result["energy_wh"])
+    if limit_wh is None or guaranteed < limit_wh:
+        _need_near("the guaranteed limit", guaranteed, limit_wh)
+
+
 def _check_uncertainty(result: Fields, combined: float | None) -> None:
     """Check the uncertainty of the energy that the interval of the score is made with."""
     interval = result["interval"]
@@ -156,4 +270,7 @@ def _need_near(what: str, stated: float | None, expected: float | None) -> None:
     is_near = stated is expected
     if stated is not None and expected is not None:
         is_near = math.isclose(stated, expected, rel_tol=NEARLY)
-    need(is_near, f"{what} is stated as {stated}, but it is {expected}")
+    need(
+        is_near,
+        f"{what} is stated as {json.dumps(stated)}, but it is {json.dumps(expected)}",
+    )

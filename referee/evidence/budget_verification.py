@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,36 +18,44 @@ NEARLY: Final = 1e-9
 
 
 def require_same_budget(
-    stated: Mapping[str, Any] | None,
-    own: Mapping[str, Any] | None,
-    *,
-    has_own_words: bool,
+    stated: object, own: Mapping[str, Any] | None, *, has_own_words: bool
 ) -> None:
-    """Raise Failure unless a stated budget is the recomputed one; a judgement by an earlier version states none.
+    """Raise Failure unless a stated budget is the recomputed one.
 
     `has_own_words` means that this version judged the run, so that its words are those of this program, too.
     """
-    if stated is None:
-        return
+    if not isinstance(stated, dict):
+        raise Failure(
+            PART,
+            f"energy_budget is {json.dumps(stated):.60}, not an uncertainty budget.",
+        )
     if own is None:
         raise Failure(
             PART, "The result states an uncertainty budget, but has no energy."
         )
     _require_fields("the budget", stated, own)
+    if not _are_terms(stated["terms"]):
+        raise Failure(PART, "The terms of the budget are no list of terms.")
     _require_same_terms(stated["terms"], own["terms"], has_own_words=has_own_words)
     of_figures = {*own} - {"terms", "unknown", *BY_CONVOLUTION}
     for name in sorted(of_figures):
         require_same(PART, f"{name} of the budget", stated.get(name), own[name])
     for name in BY_CONVOLUTION:
         _require_near(name, stated.get(name), own[name])
-    has_reason = bool(stated["unknown"])
-    require_same(PART, "that the budget is unknown", has_reason, bool(own["unknown"]))
-    if has_reason:
+    is_unknown = own["unknown"] is not None
+    require_same(
+        PART, "that the budget is unknown", stated["unknown"] is not None, is_unknown
+    )
+    if is_unknown:
         _require_words("unknown", stated, own, is_same=has_own_words)
 
 
+def _are_terms(stated: Any) -> bool:
+    return isinstance(stated, list) and all(isinstance(one, dict) for one in stated)
+
+
 def _require_same_terms(stated: Any, own: Any, *, has_own_words: bool) -> None:
-    codes = [one["code"] for one in stated], [one["code"] for one in own]
+    codes = [one.get("code") for one in stated], [one["code"] for one in own]
     require_same(PART, "The list of terms of the budget", *codes)
     for one, term in zip(stated, own, strict=True):
         whose = f"the term {term['code']}"

@@ -88,17 +88,7 @@ def _score(found: Recomputed, _: Given) -> str:
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
-    has_budget = "energy_budget" in result
-    is_to_have = found.bundle.manifest["format"] >= FORMAT_OF_BUDGETS
-    require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
-    versions = [
-        signature_parts(one).get("v") for one in (result["signature"], judged.signature)
-    ]
-    require_same_budget(
-        result.get("energy_budget"),
-        judged.energy_budget,
-        has_own_words=versions[0] == versions[1],
-    )
+    _require_budget(found)
     if judged.map is None:
         return f"{NO_TRUTH_SENTENCE} There is no score."
     rule = rule_of(found.bundle.run)
@@ -110,6 +100,24 @@ def _score(found: Recomputed, _: Given) -> str:
     if not judged.score:
         return "There is no score."
     return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
+
+
+def _require_budget(found: Recomputed) -> None:
+    result = _result(found)
+    has_budget = "energy_budget" in result
+    is_to_have = found.bundle.manifest["format"] >= FORMAT_OF_BUDGETS
+    require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
+    if not has_budget:
+        return
+    judged = found.judged
+    versions = {
+        signature_parts(one).get("v") for one in (result["signature"], judged.signature)
+    }
+    require_same_budget(
+        result["energy_budget"],
+        judged.energy_budget,
+        has_own_words=len(versions) == 1,
+    )
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:

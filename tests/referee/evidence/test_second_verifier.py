@@ -12,12 +12,9 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lpirc_power.energy.budget import Budget, Distribution, Term
-from referee.evidence.budget_verification import require_same_budget
 from referee.evidence.bundle_container import (
     ENVELOPE,
     FORMAT,
@@ -30,7 +27,6 @@ from referee.evidence.bundle_container import (
 from referee.evidence.bundle_verification import verify
 from referee.evidence.given_facts import Given
 from referee.evidence.signed_statement import sign
-from referee.evidence.verification_items import Failure
 from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,
@@ -350,91 +346,6 @@ def test_the_limit_of_the_energy_is_computed_again_whatever_is_said_to_state_it(
     assert failed(by_main(judged.sealed(texts))) == []  # words are not compared
     altered = _with_value(texts, RESULT, "energy_limit", value=0.001)
     assert failed(by_main(judged.sealed(altered))) == ["score"]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        (("combined_wh",), 1e-9, "combined_wh of the budget"),
-        (("coverage_wh",), 1e-9, "coverage_wh of the budget"),
-        (("guaranteed_wh",), 1e-9, "guaranteed_wh of the budget"),
-        (("terms", 0, "half_width"), 1e-9, "half_width of the term reading"),
-        (("terms", 0, "is_shared"), False, "is_shared of the term reading"),
-        (("terms",), [], "The list of terms of the budget"),
-        ((), None, "that it has an energy_budget"),
-    ],
-)
-def test_a_budget_that_flatters_an_energy_is_found(
-    proved: dict[str, Proved], path: tuple[Any, ...], value: object, words: str
-) -> None:
-    """The organiser who would rather state a smaller uncertainty, with the key to sign it."""
-    judged = proved["judged"]
-    texts = opened(judged.data)
-    document = json.loads(texts[RESULT])
-    if path:
-        place = document["energy_budget"]
-        for step in path[:-1]:
-            place = place[step]
-        assert place[path[-1]] != value
-        place[path[-1]] = value
-    else:
-        del document["energy_budget"]
-    data = judged.sealed(texts | {RESULT: lines([document])})
-    assert failed(by_main(data)) == ["score"]
-    assert words in sentences(data)["score"]
-    # The other verifier takes the terms as they are stated; what follows from them is computed.
-    is_computed = path != ("coverage_wh",)
-    assert failed(by_second(data)) == (["score"] if is_computed else [])
-
-
-@pytest.mark.parametrize(
-    ("added", "words", "by_other"),
-    [
-        ({"name": "calibrated by a laboratory"}, "name of the term reading", []),
-        ({"source": "a certificate"}, "source of the term reading", []),
-        ({"source": ["a", "list"]}, "not text", ["score"]),
-        ({"note": "calibrated"}, "The list of fields of the term reading", ["score"]),
-    ],
-)
-def test_words_and_notes_put_into_a_budget_are_found(
-    proved: dict[str, Proved],
-    added: dict[str, object],
-    words: str,
-    by_other: list[str],
-) -> None:
-    """The organiser who would rather state a better source."""
-    judged = proved["judged"]
-    texts = opened(judged.data)
-    document = json.loads(texts[RESULT])
-    document["energy_budget"]["terms"][0] |= added
-    data = judged.sealed(texts | {RESULT: lines([document])})
-    assert failed(by_main(data)) == ["score"]
-    assert words in sentences(data)["score"]
-    assert failed(by_second(data)) == by_other
-
-
-def test_a_note_beside_the_figures_of_a_budget_is_found(
-    proved: dict[str, Proved],
-) -> None:
-    judged = proved["judged"]
-    texts = opened(judged.data)
-    document = json.loads(texts[RESULT])
-    document["energy_budget"]["note"] = "calibrated"
-    data = judged.sealed(texts | {RESULT: lines([document])})
-    assert failed(by_main(data)) == failed(by_second(data)) == ["score"]
-
-
-def test_another_version_may_word_a_budget_otherwise() -> None:
-    stated = budget_of_words("the error of the reading")
-    own = budget_of_words("what the reading is off by")
-    require_same_budget(stated, own, has_own_words=False)
-    with pytest.raises(Failure, match="name of the term reading"):
-        require_same_budget(stated, own, has_own_words=True)
-
-
-def budget_of_words(name: str) -> dict[str, Any]:
-    term = Term("reading", name, 0.1, "%", Distribution.RECTANGULAR, 0.01, "a manual")
-    return Budget(1.0, (term,)).document()
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ class Made:
             voltage_peak_over=False,
             current_peak_over=False,
             voltage_range_v=150.0,
-            current_range_a=0.1,
+            current_range_a=self.setup.current_range_a or 0.1,
         )
 
     @staticmethod

@@ -89,7 +89,7 @@ class TwoSided(click.Command):
     "--incomplete",
     "is_incomplete_taken",
     is_flag=True,
-    help="Also count recordings that were cut off or interrupted, or whose COMMAND failed.",
+    help="Also count recordings that were cut off or interrupted, whose COMMAND failed, or that need review.",
 )
 @stated_options
 @json_option

@@ -37,7 +37,7 @@ from lpirc_power.report.recording_report import (
     recorded_lines,
 )
 from lpirc_power.report.series_marks import series_mark_facts, series_mark_lines
-from lpirc_power.report.series_report import attempt_words, series_facts, series_lines
+from lpirc_power.report.series_report import series_facts, series_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
 WORTH_SAYING_S: Final = 3.0
@@ -124,6 +124,8 @@ def record(
 
     --page shows power, energy, marks and the link on a live page of this machine while it records.
 
+    An attempt that fails after one that went well is left out and named; the series goes on, and the exit code is 1.
+
     COMMAND's output goes to stdout, and the result to stderr; with --json, the result is the last line of stdout.
     COMMAND can name its phases: see `meter mark`.
 
@@ -202,9 +204,9 @@ def _advised(found: Recorded) -> list[str]:
 
 
 def _series(order: Order, repeats: Repeats, *, is_quiet: bool) -> _Told:
-    def told(kind: str, number: int, found: Recorded) -> None:
+    def told(line: str) -> None:
         if not is_quiet:
-            to_stderr(f"{kind} {number}: {attempt_words(found)}")
+            to_stderr(line)
 
     run = SeriesRun(repeats.of(order), lambda: _course(order), real_clocks(), told)
     series = _failing(run.run, lambda: run.exit_code)

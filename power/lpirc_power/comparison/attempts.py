@@ -14,7 +14,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.recording import NO_DATE
-from lpirc_power.report.incomplete import why_incomplete
+from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.marked_report import marked
 from lpirc_power.report.recording_report import Recorded
 
@@ -101,7 +101,7 @@ WHOLE: Final = Compared()
 
 @dataclass(frozen=True)
 class Choice:
-    """Which energies are compared, and whether those of recordings that are not of the whole work count."""
+    """Which energies are compared, and whether recordings of a part of the work, or that need review, count."""
 
     compared: Compared = WHOLE
     is_incomplete_taken: bool = False
@@ -114,27 +114,45 @@ def side_in_files(
 
     Raises MeterError: those of `read_any` and of `side_of`, `comparison-group` for several meters in one file.
     """
-    found = [one for path in paths for one in _recordings(path, stated)]
+    measurements = [read_any(path, stated) for path in paths]
+    found = [
+        one
+        for path, each in zip(paths, measurements, strict=True)
+        for one in _recordings(path, each)
+    ]
+    failed = tuple(
+        sentence
+        for path, each in zip(paths, measurements, strict=True)
+        for sentence in _left_out(path, each)
+    )
     warm_up = tuple(one.file for one in found if _is_warm_up(one))
     counted = [one for one in found if not _is_warm_up(one)]
     if not counted:
         files = ", ".join(map(str, paths))
-        raise MeterError("comparison-energy", f"{files} has no attempt that counts.")
-    return replace(side_of(name, counted, choice), warm_up=warm_up)
+        said = " ".join([f"{files} has no attempt that counts.", *failed])
+        raise MeterError("comparison-energy", said)
+    side = side_of(name, counted, choice)
+    return replace(side, warm_up=warm_up, left_out=(*failed, *side.left_out))
 
 
 def side_of(name: str, recordings: Sequence[Recorded], choice: Choice) -> Side:
-    """Return the side of recordings; those that are not of the whole work do not count unless `choice` takes them.
+    """Return the side of recordings.
 
-    Raises MeterError `comparison-energy` if an energy is lacking or not above 0, or if none counts.
+    Those that are not of the whole work or need review do not count unless `choice` takes them; those without an energy
+    never do. Raises MeterError `comparison-energy` if an energy is not above 0, or if none counts.
     """
-    reasons = {id(one): why_incomplete(one) for one in recordings}
-    counted = [
-        one for one in recordings if choice.is_incomplete_taken or not reasons[id(one)]
-    ]
-    said = tuple(
-        f"{one.file} {reasons[id(one)]}" for one in recordings if reasons[id(one)]
-    )
+    counted = []
+    left_out = []
+    said = []
+    for one in recordings:
+        why = why_not_counted(one)
+        is_taken = choice.is_incomplete_taken and not one.no_energy
+        if is_taken or not why:
+            counted.append(one)
+        if why:
+            effect = "counts all the same" if is_taken else "does not count"
+            said.append(f"{one.file} {why}")
+            left_out.append(f"{said[-1]}; it {effect}.")
     if not counted:
         raise MeterError(
             "comparison-energy",
@@ -142,8 +160,7 @@ def side_of(name: str, recordings: Sequence[Recorded], choice: Choice) -> Side:
             "--incomplete (in Python: incomplete=True).",
         )
     attempts = tuple(attempt_of(one, choice.compared) for one in counted)
-    effect = "counts all the same" if choice.is_incomplete_taken else "does not count"
-    return Side(name, attempts, (), tuple(f"{one}; it {effect}." for one in said))
+    return Side(name, attempts, (), tuple(left_out))
 
 
 def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
@@ -219,8 +236,12 @@ def _repeated(said: str) -> MeterError:
     return MeterError("comparison-repeated", f"{said}; give each recording once.")
 
 
-def _recordings(path: Path, stated: Stated) -> Sequence[Recorded]:
-    found = read_any(path, stated)
+def _left_out(path: Path, found: Recorded | Series | Group) -> list[str]:
+    failed = found.left_out if isinstance(found, Series) else ()
+    return [f"{one.name} of {path} does not count: {one.why}" for one in failed]
+
+
+def _recordings(path: Path, found: Recorded | Series | Group) -> Sequence[Recorded]:
     if isinstance(found, Series):
         return found.recordings
     if isinstance(found, Group):

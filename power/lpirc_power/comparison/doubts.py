@@ -13,7 +13,6 @@ from lpirc_power.comparison.alike import (
 )
 from lpirc_power.comparison.attempts import Side
 from lpirc_power.recording import NO_DATE
-from lpirc_power.report.recording_report import Recorded
 
 LONGER: Final = 0.02
 """Relative difference of durations above which a difference of energies may be one of time."""
@@ -47,7 +46,6 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(second),
         *_duration_warnings(first, second),
         *_time_warnings(first, second),
-        *_review_warnings((*first.recordings, *second.recordings)),
         *first.left_out,
         *second.left_out,
         *_warm_up_warnings((*first.warm_up, *second.warm_up)),
@@ -115,12 +113,6 @@ def _time_warnings(first: Side, second: Side) -> Iterator[str]:
 def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:
     if files:
         yield f"Left out, since they were recorded to warm up: {_listed(files)}."
-
-
-def _review_warnings(attempts: Sequence[Recorded]) -> Iterator[str]:
-    for one in attempts:
-        if one.failed:
-            yield f"{one.file} needs review: {', '.join(one.failed)}."
 
 
 def _listed(names: Sequence[str]) -> str:

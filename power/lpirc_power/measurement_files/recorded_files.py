@@ -27,6 +27,7 @@ from lpirc_power.record.document import (
     AnyRecord,
     Ended,
     GroupRecord,
+    LeftOut,
     Mark,
     Moment,
     Record,
@@ -36,8 +37,9 @@ from lpirc_power.record.record_file import has_record, read_record, record_path
 from lpirc_power.record.surviving_rows import surviving
 from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
+from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import Series
+from lpirc_power.report.series_report import Series, attempt_names
 
 __all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
 
@@ -58,14 +60,29 @@ def read_measurement(path: Path) -> Recorded | Series | Group:
     folder = path.parent
     _require_once(record, path)
     if isinstance(record, SeriesRecord):
-        counted = tuple(read_recorded(folder / name) for name in record.recordings)
-        before = tuple(read_recorded(folder / name) for name in record.warm_up)
-        return Series(record, counted, before, str(path))
+        return _series(record, path)
     if isinstance(record, GroupRecord):
         whole = [one for one in record.members if not one.failed]
         found = {one.name: read_recorded(folder / one.record) for one in whole}
         return Group(record, found, str(path))
     return _recorded_by(record, path)
+
+
+def _series(record: SeriesRecord, path: Path) -> Series:
+    """Return a series; an attempt whose files no longer hold what they held is left out, too, with why."""
+    folder = path.parent
+    found = tuple(read_recorded(folder / name) for name in record.recordings)
+    before = tuple(read_recorded(folder / name) for name in record.warm_up)
+    counted: dict[str, Recorded] = {}
+    left_out = [*record.left_out]
+    names = attempt_names(found)
+    for name, one, file in zip(names, found, record.recordings, strict=True):
+        if why := why_not_counted(one):
+            left_out.append(LeftOut(name, f"{one.file} {why}.", file))
+        else:
+            counted[name] = one
+    attempts = tuple(counted.values())
+    return Series(record, attempts, before, str(path), tuple(left_out), tuple(counted))
 
 
 def _require_once(record: AnyRecord, path: Path) -> None:

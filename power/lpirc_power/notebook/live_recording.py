@@ -198,8 +198,9 @@ class LiveRecording(Recording):
         if running is None or recorder is None:
             return
         self._running = None
+        recorder.note_outcome(0, interrupted=interrupted)
         running.close()  # stops the meter, closes the files, restores the settings, gives the meter back
-        found = recorder.recorded(self._marks, interrupted=interrupted)
+        found = recorder.recorded(self._marks)
         self._problem = problem_of(found, recorder)
         self._recorded = found
 

@@ -16,7 +16,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.recording import Recording
 from lpirc_power.report.budget_words import interval_words
-from lpirc_power.report.incomplete import why_incomplete
+from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.reading_facts import figure
 
 
@@ -71,11 +71,11 @@ def mean_of(
     """Return the mean energy of recordings of the same work, by the same meter in the same setup.
 
     `mark` takes the energies of a mark, `above_idle` those above the idle power. Recordings that were cut off or
-    interrupted, or whose COMMAND failed, do not count unless `incomplete` is True. A `DoubtfulEnergy` warning names
-    each, and meters or setups that differ. A single recording shows no spread, so its uncertainty is the meter's alone.
-    Raises MeterError `mean-energy` without a recording that counts, if one has no energy or needs review (leave it out,
-    or record again), if one is given twice, or for a mark and above idle at once; `comparison-energy` if one lacks the
-    mark or the idle power, or has no energy above 0 of it.
+    interrupted, whose COMMAND failed, or that need review, do not count unless `incomplete` is True; one without an
+    energy never does. A `DoubtfulEnergy` warning names each, and meters or setups that differ. A single recording shows
+    no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without a recording that counts,
+    if one is given twice, or for a mark and above idle at once; `comparison-energy` if one lacks the mark or the idle
+    power, or has no energy above 0 of it.
     """
     if not recordings:
         raise MeterError(
@@ -87,11 +87,8 @@ def mean_of(
     if not counted:
         raise MeterError(
             "mean-energy",
-            "No recording is of the whole work, so there is no mean; record again, or give incomplete=True.",
+            "No recording counts, so there is no mean; record again, or give incomplete=True.",
         )
-    for one in counted:
-        if one.problem is not None:
-            raise MeterError("mean-energy", f"{one.path} does not count. {one.problem}")
     _require_different(recordings)
     _warn_of_others(counted)
     if mark or above_idle:
@@ -111,11 +108,12 @@ def _mean(found: Sequence[tuple[float, Budget | None]]) -> MeanEnergy:
 
 
 def _counts(one: Recording, incomplete: bool) -> bool:
-    why = why_incomplete(one.recorded)
+    why = why_not_counted(one.recorded)
+    is_taken = incomplete and not one.recorded.no_energy
     if why:
-        effect = "counts all the same" if incomplete else "does not count"
+        effect = "counts all the same" if is_taken else "does not count"
         warnings.warn(DoubtfulEnergy(f"{one.path} {why}; it {effect}."), stacklevel=3)
-    return incomplete or not why
+    return is_taken or not why
 
 
 def _warn_of_others(counted: Sequence[Recording]) -> None:

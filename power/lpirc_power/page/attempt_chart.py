@@ -16,8 +16,10 @@ MARGIN: Final = 0.08
 MOST_NUMBERED: Final = 20
 
 
-def attempt_chart(energies_wh: Sequence[float], mean_wh: float) -> str:
-    """Return the chart as SVG; its axis of energies begins at the least one, not at 0."""
+def attempt_chart(
+    energies_wh: Sequence[float], mean_wh: float, names: Sequence[str]
+) -> str:
+    """Return the chart as SVG; its axis of energies begins at the least one, not at 0. A name ends with a number."""
     least = min(energies_wh)
     most = max(energies_wh)
     width = most - least or abs(most) or 1.0
@@ -29,7 +31,8 @@ def attempt_chart(energies_wh: Sequence[float], mean_wh: float) -> str:
     count = len(energies_wh)
     for place, energy_wh in enumerate(energies_wh):
         x = 100 * _across(place, count)
-        told = f"attempt {place + 1}: {figure(energy_wh, 'Wh')}"
+        name = names[place]
+        told = f"{name}: {figure(energy_wh, 'Wh')}"
         parts.append(
             f'<circle class="dot" cx="{x:.2f}%" cy="{_y(energy_wh, least, width):g}" r="4">'
             f"<title>{escape(told)}</title></circle>"
@@ -37,7 +40,7 @@ def attempt_chart(energies_wh: Sequence[float], mean_wh: float) -> str:
         if count <= MOST_NUMBERED:
             y = TOP + HEIGHT + 18
             parts.append(
-                f'<text class="quiet" x="{x:.2f}%" y="{y}" text-anchor="middle">{place + 1}</text>'
+                f'<text class="quiet" x="{x:.2f}%" y="{y}" text-anchor="middle">{escape(name.split()[-1])}</text>'
             )
     parts += [
         _number(most, TOP - 6),

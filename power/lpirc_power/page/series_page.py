@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Final
@@ -42,13 +43,13 @@ MOST_DRAWN: Final = 30
 def series_page(series: Series) -> str:
     """Return the page as HTML."""
     counted = series.recordings
-    body = [_figures(series)]
+    body = [_figures(series), _left_out(series)]
     if counted:
         body += [
             section("Energy of each attempt", _dots(series), _table(series)),
-            _power(counted),
+            _power(series),
             _marks(series),
-            _checks(counted),
+            failed_checks(series.by_name),
             budget_section(series.budget, "Uncertainty budget of the mean"),
             origin(counted[0], "How the attempts were measured"),
         ]
@@ -59,7 +60,7 @@ def _dots(series: Series) -> str:
     if not math.isfinite(series.mean_wh):
         return ""
     told = "Dots are the attempts in their order, the line is their mean; the axis does not begin at 0."
-    drawn = attempt_chart(series.energies_wh, series.mean_wh)
+    drawn = attempt_chart(series.energies_wh, series.mean_wh, [*series.by_name])
     return drawn + paragraph(told, "quiet")
 
 
@@ -74,18 +75,16 @@ def _verdict(series: Series) -> str:
     energy = with_half_width(series.mean_wh, half_wh, "Wh")
     attempts = "1 attempt" if len(counted) == 1 else f"{len(counted)} attempts"
     text = f"{energy}, the mean of {attempts}. {stopped}".strip()
-    review = [one for one in counted if one.failed]
-    if review:
-        files = ", ".join(Path(one.file).name for one in review)
-        return paragraph(f"{text} Needs review: {files}.", "verdict bad")
+    if series.left_out:
+        names = ", ".join(one.name for one in series.left_out)
+        text = f"{text} Left out: {names}; why is below."
     if len(counted) == 1:
         more = "A single attempt does not show how much attempts differ."
         return paragraph(f"{text} {more}", "verdict warn")
     warned = warnings_of(counted)
     more = f" Warnings: {', '.join(warned)}." if warned else ""
-    return paragraph(
-        f"{text}{more}", "verdict warn" if stopped or warned else "verdict"
-    )
+    is_doubtful = bool(stopped or warned or series.left_out)
+    return paragraph(f"{text}{more}", "verdict warn" if is_doubtful else "verdict")
 
 
 def _figures(series: Series) -> str:
@@ -110,6 +109,15 @@ def _figures(series: Series) -> str:
     return facts(large, "figures") + facts(small)
 
 
+def _left_out(series: Series) -> str:
+    """Return the attempts that failed and do not count, with why; nothing without any."""
+    rows = [(one.name, one.why) for one in series.left_out]
+    if not rows:
+        return ""
+    table = Table("Attempts that do not count", ("attempt",), (), rows, ("why",))
+    return section("Left out", table.html())
+
+
 def _interval(series: Series) -> str:
     budget = series.budget
     if budget is None or not budget.is_known:
@@ -119,12 +127,12 @@ def _interval(series: Series) -> str:
 
 def _table(series: Series) -> str:
     rows = []
-    for number, one in enumerate(series.recordings, start=1):
+    for name, one in series.by_name.items():
         off = one.energy_wh / series.mean_wh - 1 if series.mean_wh else math.nan
         from_mean = f"{100 * off:+.3g} %" if math.isfinite(off) else "no data"
         rows.append(
             (
-                f"{number}",
+                name.split()[-1],
                 Path(one.file).name,
                 figure(one.energy_wh, "Wh"),
                 from_mean,
@@ -142,16 +150,14 @@ def _table(series: Series) -> str:
     ).html()
 
 
-def _power(counted: tuple[Recorded, ...]) -> str:
-    drawn = counted[:MOST_DRAWN]
-    traces = [
-        _from_start(one, f"attempt {number}") for number, one in enumerate(drawn, 1)
-    ]
-    longest_s = max(one.measured.elapsed_s for one in drawn)
+def _power(series: Series) -> str:
+    drawn = dict(itertools.islice(series.by_name.items(), MOST_DRAWN))
+    traces = [_from_start(one, name) for name, one in drawn.items()]
+    longest_s = max(one.measured.elapsed_s for one in drawn.values())
     label = f"Power over time of {len(drawn)} attempts, each from its start."
     chart = TimeChart(label, "W", traces, 0.0, longest_s)
     names = [trace.name for trace in traces]
-    left = len(counted) - len(drawn)
+    left = len(series.recordings) - len(drawn)
     more = f" {left} more attempts are not drawn." if left else ""
     told = paragraph(f"Each attempt counts from its own start.{more}", "quiet")
     return section("Power over time", chart.svg(), legend(names), told)
@@ -181,8 +187,3 @@ def _from_start(recorded: Recorded, name: str) -> Trace:
     trace = power_trace(recorded, columns, name)
     times_s = np.asarray(trace.times_s - recorded.measured.start_s)
     return Trace(name, times_s, trace.values, trace.longest_pause_s)
-
-
-def _checks(counted: tuple[Recorded, ...]) -> str:
-    names = [f"attempt {number}" for number in range(1, len(counted) + 1)]
-    return failed_checks(dict(zip(names, counted, strict=True)))

@@ -107,11 +107,24 @@ class Record:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """An attempt of a series that does not count: its name, such as "attempt 2", and why, as a sentence.
+
+    `record` is the name of its recording's record; empty if it has no recording.
+    """
+
+    name: str
+    why: str
+    record: str = ""
+
+
+@dataclass(frozen=True)
 class SeriesRecord:
     """The record of a series: the names of its recordings' records, in order, those that do not count first.
 
     `wanted` is the number of attempts, or the largest number if the series ends when it is `stable` (a part of 1).
-    `stopped` says why a series ended early; empty if it did not.
+    `stopped` says why a series ended early; empty if it did not. `left_out` names the attempts that failed and do not
+    count, though the series went on.
     """
 
     program: str
@@ -122,6 +135,7 @@ class SeriesRecord:
     cool_down_s: float = 0.0
     stopped: str = ""
     command: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     kind: Literal["series"] = "series"
     format: int = FORMAT
 

@@ -55,6 +55,7 @@ class Course:
         self._output = output
         self._monotonic = monotonic
         self._interrupted: int | None = None
+        self._is_over = False
         self._ended = threading.Event()
         self._deadline_s = threading.TIMEOUT_MAX
 
@@ -104,7 +105,10 @@ class Course:
         while (left_s := until_s - self._monotonic()) > 0:
             if self._ended.wait(min(left_s, LONGEST_WAIT_S)):
                 break
-        return self._ended.is_set() or self._monotonic() >= self._deadline_s
+        is_at_end = self._ended.is_set() or self._monotonic() >= self._deadline_s
+        # A signal that came first has ended the waiting, and not the time or the program.
+        self._is_over = self._is_over or (is_at_end and not self.is_interrupted)
+        return is_at_end
 
     @property
     def is_interrupted(self) -> bool:
@@ -113,9 +117,12 @@ class Course:
 
     @property
     def is_cut_short(self) -> bool:
-        """True if a signal ended the waiting for a time or for a program; without either, Ctrl-C is the end."""
+        """True if a signal ended the waiting for a time or for a program; without either, Ctrl-C is the end.
+
+        A signal that comes later, while the meter is stopped, has cut nothing short.
+        """
         has_end = self.duration_s is not None or bool(self._command)
-        return has_end and self.is_interrupted
+        return has_end and self.is_interrupted and not self._is_over
 
     @contextlib.contextmanager
     def _program(self) -> Iterator[subprocess.Popen[bytes]]:

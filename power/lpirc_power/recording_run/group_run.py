@@ -129,6 +129,10 @@ class GroupRun:
             self._stop()
 
     def _stop(self) -> None:
+        exit_code = self._course.exit_code
+        is_cut_short = self._course.is_cut_short
+        for one in self._recorders.values():
+            one.note_outcome(exit_code, interrupted=is_cut_short)
         with ThreadPoolExecutor(len(self._recorders)) as threads:
             stops = {
                 name: threads.submit(one.stop)
@@ -166,11 +170,7 @@ class GroupRun:
         found: dict[str, Recorded] = {}
         problems = [f"{name}: {why}" for name, why in self._failed.items()]
         for name, recorder in whole.items():
-            found[name] = recorder.recorded(
-                marks,
-                exit_code=self._course.exit_code,
-                interrupted=self._course.is_cut_short,
-            )
+            found[name] = recorder.recorded(marks)
             problem = problem_of(found[name], recorder)
             problems += [f"{name}: {problem}"] if problem else []
         record = self._record()

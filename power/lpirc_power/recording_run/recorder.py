@@ -87,6 +87,8 @@ class Recorder:
         self._start: Moment | None = None
         self._end: Moment | None = None
         self._row = ""
+        self._exit_code = 0
+        self._is_interrupted = False
         self._measured: Measurement | None = None
         self._sampler = Sampler(
             order.address,
@@ -149,6 +151,11 @@ class Recorder:
         """Write the marks so far to the record, for the case that this program is killed."""
         self.kept.write(marks=tuple(marks))
 
+    def note_outcome(self, exit_code: int, *, interrupted: bool) -> None:
+        """Note how the work ended, before the stop: the record of a program that is killed then says it too."""
+        self._exit_code = exit_code
+        self._is_interrupted = interrupted
+
     def stop(self) -> Measurement:
         """Stop the integrator, read the energy, and return the measurement, whose window ends now.
 
@@ -171,13 +178,7 @@ class Recorder:
         self.order.watcher.on_stop(self.order.name, final)
         return self._measured
 
-    def recorded(
-        self,
-        marks: MarkList | None = None,
-        *,
-        exit_code: int = 0,
-        interrupted: bool = False,
-    ) -> Recorded:
+    def recorded(self, marks: MarkList | None = None) -> Recorded:
         """Complete the record, after the stop and outside of `files`, and return the recording."""
         measured = self._measured
         identity = self._identity
@@ -186,9 +187,7 @@ class Recorder:
         taken = MarkList() if marks is None else marks
         ended = replace(
             self._ended(measured, taken.marks),
-            exit_code=exit_code,
             marks_lost=taken.lost + taken.refused,
-            interrupted=interrupted,
         )
         self.kept.write(ended=ended, marks=())
         return Recorded(
@@ -219,8 +218,10 @@ class Recorder:
             self.logbook.written,
             self.logbook.sha256,
             tuple(self._events),
+            exit_code=self._exit_code,
             marks=marks,
             damage=self.logbook.damage,
+            interrupted=self._is_interrupted,
         )
 
     def _measurement(

@@ -12,7 +12,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.presence import is_there
-from lpirc_power.record.document import Part, SeriesRecord
+from lpirc_power.record.document import LeftOut, Part, SeriesRecord
 from lpirc_power.record.record_file import record_path
 from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.kept_record import (
@@ -24,8 +24,9 @@ from lpirc_power.recording_run.kept_record import (
 from lpirc_power.recording_run.logbook import require_free
 from lpirc_power.recording_run.recorder import LONGEST_PAUSE_S, Order
 from lpirc_power.recording_run.single_run import recorded
+from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import Series
+from lpirc_power.report.series_report import Series, attempt_words
 
 LEAST_STABLE: Final = 5
 """Attempts before a series may end as stable: with fewer, the interval is narrow by chance too often."""
@@ -36,6 +37,11 @@ MOST_STABLE: Final = 60
 
 With fewer, the series that get there at all are often the lucky ones.
 """
+BETWEEN: Final = "The series was interrupted between two attempts."
+MOST_UNMADE: Final = 3
+"""Attempts in a row without a recording, as when the meter is unplugged, after which a series ends."""
+MOST_NAMED: Final = 3
+"""Attempts that failed which the last sentence quotes; the report has all."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +58,16 @@ class SeriesOrder:
     stable: float | None = None
     cool_down_s: float = 0.0
 
-    def output(self, kind: Literal["warm-up", "attempt"], number: int) -> Path:
+    def output(self, kind: Kind, number: int) -> Path:
         """Return the CSV file of an attempt: run-1.csv, or run-warm-up-1.csv."""
         whole = self.order.output
         word = "warm-up-" if kind == "warm-up" else ""
         return whole.with_name(f"{whole.stem}-{word}{number}{whole.suffix}")
 
 
-Told = Callable[[str, int, Recorded], object]
-"""What is told of an attempt: its kind, its number, and the recording."""
+Kind = Literal["warm-up", "attempt"]
+Told = Callable[[str], object]
+"""What is told of each attempt: a line."""
 
 
 def is_stable(energies_wh: Sequence[float], stable: float) -> bool:
@@ -80,7 +87,11 @@ def _is_narrow(energies_wh: Sequence[float], stable: float) -> bool:
 
 
 class SeriesRun:
-    """One series; `run` records it. `exit_code` is that of the attempt that ended it, `problem` says why it failed."""
+    """One series; `run` records it. `exit_code` is that of the attempt that ended it, `problem` says why it failed.
+
+    A failure ends the series until an attempt has gone well: the meter, the setup or COMMAND is wrong. Later, the
+    attempt is left out and the series goes on, with exit code 1.
+    """
 
     def __init__(
         self,
@@ -104,6 +115,9 @@ class SeriesRun:
             require_free_record(path, force=order.force)
         self._counted: list[Recorded] = []
         self._before: list[Recorded] = []
+        self._left_out: list[LeftOut] = []
+        self._unmade = 0
+        self._unwritten = ""
         self._stopped = ""
         self._ended = False
 
@@ -117,10 +131,26 @@ class SeriesRun:
             if is_new:
                 self._path.unlink(missing_ok=True)
             raise
-        if not self._counted and self.problem is None:
-            self.problem = f"No attempt counts. {self._stopped}"
         self._write()
+        self.problem = self._problem()
         return self._series()
+
+    def _problem(self) -> str | None:
+        failed = bool(self.exit_code or self._left_out)
+        found = [] if self._counted else ["No attempt counts."]
+        found += [self._stopped] if self._stopped and (found or failed) else []
+        found += [self._left_out_words()] if self._left_out else []
+        found += [self._unwritten] if self._unwritten else []
+        return " ".join(found) or None
+
+    def _left_out_words(self) -> str:
+        words = [
+            f"{one.name} does not count: {one.why}"
+            for one in self._left_out[:MOST_NAMED]
+        ]
+        more = len(self._left_out) - MOST_NAMED
+        words += [f"And {more} more."] if more > 0 else []
+        return " ".join(words)
 
     def _run_unless_interrupted(self) -> None:
         """Record the attempts; a signal at whatever moment ends them, and costs none that counts."""
@@ -129,7 +159,7 @@ class SeriesRun:
         except KeyboardInterrupt:
             if not self._counted:
                 raise
-            self._stopped = "The series was interrupted between two attempts."
+            self._stopped = BETWEEN
 
     def _run(self) -> None:
         is_first = True
@@ -145,44 +175,77 @@ class SeriesRun:
             if self._wanted.stable is not None:
                 self._stopped = self._gave_up()
 
-    def _attempts(self) -> Iterator[tuple[Literal["warm-up", "attempt"], int]]:
+    def _attempts(self) -> Iterator[tuple[Kind, int]]:
         for number in range(1, self._wanted.warm_up + 1):
             yield "warm-up", number
         for number in range(1, self._wanted.attempts + 1):
             yield "attempt", number
 
-    def _attempt(self, kind: Literal["warm-up", "attempt"], number: int) -> None:
+    def _attempt(self, kind: Kind, number: int) -> None:
         course = self._course()
         try:
             found, problem = recorded(self._order(kind, number), course, self._clocks)
         except MeterError as error:
-            if not (self._counted or self._before):
+            if not self._has_gone_well:
                 raise
-            self._stop(kind, number, error.sentence, course.exit_code or 1)
+            self._leave_out(kind, number, error.sentence, "")
             return
         except KeyboardInterrupt:
             if not self._counted:
                 raise
             self._stop(kind, number, "It was interrupted before it began.", 0)
             return
-        if course.is_interrupted:
-            self._stop(
-                kind, number, f"It was interrupted; {found.file} does not count.", 0
-            )
-        elif course.exit_code:
-            why = f"COMMAND ended with exit code {course.exit_code}; {found.file} does not count."
-            self._stop(kind, number, why, course.exit_code)
-        elif problem:
-            self._stop(kind, number, f"{found.file} does not count. {problem}", 1)
-        else:
-            (self._counted if kind == "attempt" else self._before).append(found)
-            self._told(kind, number, found)
+        self._judge(kind, number, course, found, problem)
+        if course.is_interrupted and not self._ended:
+            self._ended = True
+            self._stopped = BETWEEN
 
-    def _order(self, kind: Literal["warm-up", "attempt"], number: int) -> Order:
+    def _judge(
+        self,
+        kind: Kind,
+        number: int,
+        course: Course,
+        found: Recorded,
+        problem: str | None,
+    ) -> None:
+        """Count an attempt that was recorded, or not."""
+        file = found.file
+        if course.is_cut_short:
+            self._stop(kind, number, f"It was interrupted; {file} does not count.", 0)
+            return
+        why = why_not_counted(found)
+        if not (why or problem):
+            (self._counted if kind == "attempt" else self._before).append(found)
+            self._unmade = 0
+            self._told(f"{kind} {number}: {attempt_words(found)}")
+            return
+        words = f"{file} {why}." if why else problem or ""
+        if self._has_gone_well:
+            self._leave_out(kind, number, words, _name(found))
+        else:
+            self._stop(kind, number, words, course.exit_code or 1)
+
+    @property
+    def _has_gone_well(self) -> bool:
+        return bool(self._counted or self._before)
+
+    def _leave_out(self, kind: Kind, number: int, why: str, record: str) -> None:
+        """Go on without an attempt, unless so many in a row could not be made at all."""
+        name = f"{kind} {number}"
+        self._left_out.append(LeftOut(name, why, record))
+        self._told(f"{name} does not count: {why}")
+        self.exit_code = 1
+        self._unmade = 0 if record else self._unmade + 1
+        if self._unmade >= MOST_UNMADE:
+            self._ended = True
+            self._stopped = (
+                f"{name} ended the series: {self._unmade} attempts in a row had no "
+                "recording."
+            )
+
+    def _order(self, kind: Kind, number: int) -> Order:
         whole = record_path(self._wanted.order.output).name
-        pause_s = (
-            0.0 if not (self._before or self._counted) else self._wanted.cool_down_s
-        )
+        pause_s = self._wanted.cool_down_s if self._has_gone_well else 0.0
         return replace(
             self._wanted.order,
             output=self._wanted.output(kind, number),
@@ -192,9 +255,8 @@ class SeriesRun:
 
     def _stop(self, kind: str, number: int, why: str, exit_code: int) -> None:
         self._ended = True
-        self.exit_code = exit_code
+        self.exit_code = self.exit_code or exit_code
         self._stopped = f"{kind} {number} ended the series. {why}"
-        self.problem = self._stopped if exit_code else None
 
     def _cooled(self) -> bool:
         """Wait for the cool-down; return False if a signal ended the series meanwhile."""
@@ -205,7 +267,7 @@ class SeriesRun:
         except KeyboardInterrupt:
             if not self._counted:
                 raise
-            self._stopped = "The series was interrupted between two attempts."
+            self._stopped = BETWEEN
             return False
         return True
 
@@ -237,15 +299,20 @@ class SeriesRun:
             cool_down_s=self._wanted.cool_down_s,
             stopped=self._stopped,
             command=printable(order.command),
+            left_out=tuple(self._left_out),
         )
         return Series(
-            record, tuple(self._counted), tuple(self._before), str(self._path)
+            record,
+            tuple(self._counted),
+            tuple(self._before),
+            str(self._path),
+            record.left_out,
         )
 
     def _write(self) -> None:
         error = written(self._path, self._series().record)
-        if error is not None:
-            self.problem = f"{self._path} is not complete ({error.strerror or error})."
+        why = "" if error is None else error.strerror or str(error)
+        self._unwritten = f"{self._path} is not complete ({why})." if why else ""
 
 
 def _name(found: Recorded) -> str:

@@ -37,9 +37,7 @@ def recorded(
                     _run(recorder, course, marks)
         finally:
             recorder.close()
-    found = recorder.recorded(
-        marks, exit_code=course.exit_code, interrupted=course.is_cut_short
-    )
+    found = recorder.recorded(marks)
     return found, problem_of(found, recorder)
 
 
@@ -64,6 +62,7 @@ def _run(recorder: Recorder, course: Course, marks: MarkList) -> None:
             recorder.note_start()
             wait_for_end(course, marks, [recorder])
     finally:
+        recorder.note_outcome(course.exit_code, interrupted=course.is_cut_short)
         recorder.stop()
 
 

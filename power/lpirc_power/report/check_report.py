@@ -12,7 +12,7 @@ from lpirc_power.report.recording_report import (
     figure_rows,
     recorded_facts,
 )
-from lpirc_power.report.series_report import Series
+from lpirc_power.report.series_report import ATTEMPT, Series
 
 
 def in_order(checks: tuple[Check, ...]) -> list[Check]:
@@ -57,14 +57,16 @@ def what_lacks(found: Recorded | Series | Group) -> list[str]:
         failed = [one for one in found.record.members if one.failed]
         return [f"{one.name} has no energy: {one.failed}" for one in failed]
     if isinstance(found, Series):
-        return _lacking(found.record)
+        failed_too = [f"{one.name} does not count: {one.why}" for one in found.left_out]
+        return [*failed_too, *_lacking(found.record)]
     return []
 
 
 def _lacking(series: SeriesRecord) -> list[str]:
     if series.stopped:
         return [f"The series is not whole: {series.stopped}"]
-    count = len(series.recordings)
+    failed = [one for one in series.left_out if one.name.startswith(ATTEMPT)]
+    count = len(series.recordings) + len(failed)
     if count < series.wanted and series.stable is None:
         return [
             f"The series is not whole: its record names {count} of {series.wanted} attempts, and not why."

@@ -5,25 +5,47 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.energy.spread import half_of_mean
-from lpirc_power.record.document import SeriesRecord
+from lpirc_power.record.document import LeftOut, SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
 from lpirc_power.report.checks_of_several import check_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
 from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
 
+ATTEMPT: Final = "attempt"
+
+
+def attempt_names(recordings: Sequence[Recorded]) -> tuple[str, ...]:
+    """Return the names of attempts: those of their records, as "attempt 3"; by their order if these do not say."""
+    parts = [one.record.part for one in recordings if one.record and one.record.part]
+    named = [one.name for one in parts if one.name.startswith(ATTEMPT)]
+    if len(set(named)) == len(recordings):
+        return tuple(named)
+    return tuple(f"{ATTEMPT} {number}" for number in range(1, len(recordings) + 1))
+
 
 @dataclass(frozen=True)
 class Series:
-    """Attempts of one measurement: those that count, and those before them that do not."""
+    """Attempts of one measurement: those that count, those before them that do not, and those that failed."""
 
     record: SeriesRecord
     recordings: tuple[Recorded, ...]
     warm_up: tuple[Recorded, ...]
     file: str
+    left_out: tuple[LeftOut, ...] = ()
+    names: tuple[str, ...] = ()
+    """The names of the attempts that count, where their records do not say them."""
+
+    @property
+    def by_name(self) -> dict[str, Recorded]:
+        """The attempts that count, by their names, in order."""
+        names = self.names or attempt_names(self.recordings)
+        return dict(zip(names, self.recordings, strict=True))
 
     @property
     def energies_wh(self) -> list[float]:
@@ -93,6 +115,7 @@ def series_facts(series: Series) -> dict[str, object]:
         "warm_up": [recorded_facts(one) for one in series.warm_up],
         "count": len(series.recordings),
         "wanted": series.record.wanted,
+        "left_out": [asdict(one) for one in series.left_out],
         "mean_wh": json_ready(series.mean_wh),
         "deviation_wh": deviation_wh,
         "interval_wh": None
@@ -135,14 +158,13 @@ def series_lines(series: Series) -> list[str]:
     found = [
         f"{'warm-up':16} {attempt_words(one)}, not counted" for one in series.warm_up
     ]
-    found += [
-        f"{f'attempt {number}':16} {attempt_words(one)}"
-        for number, one in enumerate(series.recordings, 1)
-    ]
+    attempts = series.by_name
+    found += [f"{name:16} {attempt_words(one)}" for name, one in attempts.items()]
+    found += [f"{one.name:16} does not count: {one.why}" for one in series.left_out]
     named = {}
     if count:
-        attempts = "1 attempt" if count == 1 else f"{count} attempts"
-        named["mean energy"] = f"{figure(series.mean_wh, 'Wh')} of {attempts}"
+        of_them = "1 attempt" if count == 1 else f"{count} attempts"
+        named["mean energy"] = f"{figure(series.mean_wh, 'Wh')} of {of_them}"
     if series.deviation_wh is not None and series.half_wh is not None:
         of_mean = (
             ""
@@ -168,7 +190,4 @@ def series_lines(series: Series) -> list[str]:
         named["meter"] = meter_words(series.recordings[0])
     if series.record.stopped:
         named["stopped"] = series.record.stopped
-    numbered = {
-        f"attempt {number}": one for number, one in enumerate(series.recordings, 1)
-    }
-    return [*found, *lines(named), *check_lines(numbered)]
+    return [*found, *lines(named), *check_lines(attempts)]

@@ -496,7 +496,7 @@ def test_recordings_of_a_part_of_the_work_are_named_and_count_only_if_asked_for(
     )
     assert facts["sides"][0]["files"] == ["a-0.csv", "a-1.csv"]
     said = " ".join(facts["warnings"])
-    assert "a-2.csv was cut off; it does not count." in said
+    assert "a-2.csv was cut off and needs review: integrator-stopped; it does" in said
     assert "a-3.csv is of a COMMAND that failed, with exit code 3; it does not" in said
     assert "a-4.csv was interrupted: signal 2 ended its COMMAND; it does not" in said
     facts = facts_of(
@@ -541,7 +541,7 @@ def test_recordings_of_a_part_of_the_work_are_named_and_count_only_if_asked_for(
         ),
         (("a.csv", "none.csv"), 1, "none.csv"),
         (("a.csv", "g.json"), 1, "several meters (main, board)"),
-        (("a.csv", "zero.csv"), 1, "energies above 0"),
+        (("a.csv", "zero.csv", "--incomplete"), 1, "energies above 0"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(

@@ -68,31 +68,6 @@ def test_each_attempt_is_listed_with_mean_deviation_and_interval(
     assert lines.count("official-meter (all): ") == 1
 
 
-def test_an_attempt_that_fails_ends_the_series_and_the_others_are_kept(
-    simulate: Any, meter: Any, tmp_path: Path
-) -> None:
-    address = simulate("--load", "constant:36W").address
-    once = (
-        "import pathlib, time; time.sleep(0.6); place = pathlib.Path('second'); "
-        "raise SystemExit(7 if place.exists() else place.touch())"
-    )
-    ended = meter(
-        "record", address, "-o", "run.csv", *FIXED, "--repeat", "5", "--json",
-        "--", sys.executable, "-c", once,
-    )  # fmt: skip
-    assert ended.returncode == 7
-    assert one_line(ended.stderr)
-    assert "attempt 2 ended the series. COMMAND ended with exit code 7" in ended.stderr
-    facts = json.loads(ended.stdout)
-    assert facts["count"] == 1
-    assert facts["interval_wh"] is None
-    assert names_in(tmp_path) == ["run-1.csv", "run-2.csv"]
-    found = read_measurement(tmp_path / "run.json")
-    assert isinstance(found, Series)
-    assert len(found.recordings) == 1
-    assert "exit code 7" in found.record.stopped
-
-
 def test_a_first_attempt_that_cannot_be_made_leaves_nothing(
     meter: Any, simulate: Any, tmp_path: Path
 ) -> None:

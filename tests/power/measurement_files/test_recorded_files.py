@@ -43,6 +43,7 @@ from lpirc_power.report.check_report import check_lines, what_lacks
 from lpirc_power.report.recording_report import Recorded, recorded_lines
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampling_thread import LinkEvent
+from tests.power.made_recordings import Made
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
 SETUP = Setup(150.0, 0.1, 0.1, 0)
@@ -437,9 +438,9 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
             read(path)
 
 
-def test_a_series_is_read_with_its_warm_up(stored: Stored, tmp_path: Path) -> None:
+def test_a_series_is_read_with_its_warm_up(tmp_path: Path) -> None:
     for number in (1, 2, 3):
-        stored(f"run-{number}", start_s=100.0 * number)
+        Made(tmp_path).recording(f"run-{number}", start_s=100.0 * number)
     names = ("run-1.json",), ("run-2.json", "run-3.json")
     write_record(tmp_path / "run.json", SeriesRecord("0.1.0", *names, wanted=2))
     found = read_measurement(tmp_path / "run.json")

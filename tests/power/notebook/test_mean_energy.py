@@ -78,11 +78,18 @@ def test_an_attempt_that_needs_review_does_not_count(
     changed = replace(
         good.recorded, measured=replace(good.recorded.measured, changes=("its range",))
     )
-    with pytest.raises(
-        MeterError,
-        match=r"run\.csv does not count\. The energy needs review: range-changed",
+    other = replace(changed, file="other.csv")
+    with pytest.warns(
+        DoubtfulEnergy, match=r"other\.csv needs review: range-changed; it does not"
     ):
-        mean_of([good, Recording(changed)])
+        assert mean_of([good, Recording(other)]).energies_wh == (good.energy_wh,)
+    with pytest.warns(DoubtfulEnergy, match="it counts all the same"):
+        assert len(mean_of([good, Recording(other)], incomplete=True).energies_wh) == 2
+    with (
+        pytest.warns(DoubtfulEnergy),
+        pytest.raises(MeterError, match="No recording counts"),
+    ):
+        mean_of([Recording(other)])
 
 
 def test_a_recording_given_twice_is_refused_since_it_would_seem_to_repeat_exactly(
@@ -112,7 +119,7 @@ def test_a_recording_of_a_part_of_the_work_is_named_and_counts_only_if_asked_for
         assert len(mean_of([good, short], incomplete=True).energies_wh) == 2
     with (
         pytest.warns(DoubtfulEnergy),
-        pytest.raises(MeterError, match="No recording is of the whole work"),
+        pytest.raises(MeterError, match="No recording counts"),
     ):
         mean_of([short])
     with pytest.raises(MeterError, match="A has no attempt that counts: short"):

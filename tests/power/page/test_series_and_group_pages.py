@@ -70,8 +70,9 @@ def test_an_attempt_that_needs_review_is_named_in_the_verdict(made: Made) -> Non
     clipped = replace(made, change=lambda one: replace(one, over_range=True))
     clipped.recording("s-2", start_s=120.0)
     text = page_of(path)
-    assert "Needs review: s-2.csv." in text
-    assert "over-range" in text
+    assert "the mean of 2 attempts. Left out: attempt 2; why is below." in text
+    assert "s-2.csv needs review: over-range" in text
+    assert ">3</text>" in text
 
 
 def test_a_warning_of_all_attempts_is_told_once_and_in_the_verdict(made: Made) -> None:

@@ -74,8 +74,15 @@ class Recording:
 
     @property
     def mean_power_w(self) -> float:
-        """The mean power in watts; NaN if the time is too short to know it."""
+        """The mean power in watts over the integrated time; NaN if that is too short to know it."""
         return self.recorded.power_w
+
+    @property
+    def mean_power_uncertainty_w(self) -> float:
+        """The half-width of the interval of the mean power in watts, with 95.45 %; NaN if it is unknown."""
+        found = self.recorded.mean_power
+        half_w = None if found is None else found.half_w
+        return math.nan if half_w is None else half_w
 
     @property
     def duration_s(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from html import escape
@@ -33,6 +32,7 @@ from lpirc_power.report.recording_report import (
     Recorded,
     figure_rows,
     meter_words,
+    time_words,
 )
 
 JOULES_PER_WH: Final = 3600.0
@@ -97,7 +97,8 @@ def figures(recorded: Recorded) -> str:
     rows = figure_rows(recorded)
     energy_wh = recorded.energy_wh
     joules = "" if recorded.no_energy else figure(energy_wh * JOULES_PER_WH, "J")
-    mean = figure(recorded.power_w, "W", 5) if math.isfinite(recorded.power_w) else ""
+    found = recorded.mean_power
+    mean = "" if found is None else with_half_width(found.power_w, found.half_w, "W")
     budget = recorded.budget
     known = budget is not None and budget.is_known
     large = [
@@ -110,6 +111,7 @@ def figures(recorded: Recorded) -> str:
     small = [
         ("uncertainty", plus_minus(interval_words(budget)) if budget and known else ""),
         ("above idle", plus_minus(rows.get("above idle", ""))),
+        ("integrated time", plus_minus(time_words(found.time)) if found else ""),
         ("mean power", "" if mean else rows.get("mean power", "")),
     ]
     return facts(large, "figures") + facts(small)

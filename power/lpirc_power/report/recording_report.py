@@ -20,6 +20,7 @@ from lpirc_power.energy import (
 )
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
+from lpirc_power.energy.mean_power import IntegratedTime, MeanPower, mean_power_of
 from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
@@ -108,14 +109,18 @@ class Recorded:
         """The measured energy with its limit of error, whether or not it is valid."""
         return energy_of(self.measured.inside(self.readings), self.measured)
 
+    @functools.cached_property
+    def mean_power(self) -> MeanPower | None:
+        """The mean power over the integrated time, with its uncertainty; None if it is unknown."""
+        if self.budget is None or not self.has_power:
+            return None
+        found = mean_power_of(self.energy, self.budget, self.measured)
+        return found if math.isfinite(found.power_w) else None
+
     @property
     def power_w(self) -> float:
         """The mean power; NaN if it is unknown."""
-        return (
-            self.energy.mean_power_w
-            if self.has_power and not self.no_energy
-            else math.nan
-        )
+        return math.nan if self.mean_power is None else self.mean_power.power_w
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -189,7 +194,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "no_energy": recorded.no_energy,
         "broken": recorded.broken,
         "needs_review": bool(recorded.failed or recorded.no_energy),
-        "mean_power_w": json_ready(recorded.power_w),
+        **_power_facts(recorded.mean_power),
         "duration_s": measured.elapsed_s,
         "integrator_s": json_ready(measured.integrator_s),
         "idle_power_w": None
@@ -211,6 +216,17 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
             event.kind == "meter-lost" for event in recorded.link_events
         ),
         "checks": [asdict(check) for check in recorded.checks],
+    }
+
+
+def _power_facts(mean: MeanPower | None) -> dict[str, object]:
+    """Return a mean power and the time that it is of, ready for JSON."""
+    if mean is None:
+        return {"mean_power_w": None, "mean_power_uncertainty_w": None, "integrated_s": None}  # fmt: skip
+    return {
+        "mean_power_w": json_ready(mean.power_w),
+        "mean_power_uncertainty_w": mean.half_w,
+        "integrated_s": json_ready(mean.time.lasted_s),
     }
 
 
@@ -264,8 +280,8 @@ def _energy(recorded: Recorded) -> str:
 def _power(recorded: Recorded) -> str:
     if recorded.no_energy:
         return ""
-    if recorded.has_power:
-        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
+    if recorded.mean_power is not None:
+        return mean_power_words(recorded.mean_power)
     why = "too short compared with the time for starting and stopping the integrator"
     if "integrator-trapezoid" in recorded.unanswered:
         why = "too few for a mean: how long the first and the last one count is unknown"
@@ -273,6 +289,19 @@ def _power(recorded: Recorded) -> str:
         f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
         f"{recorded.measured.setup.update_interval_s:g} s, {why}"
     )
+
+
+def mean_power_words(mean: MeanPower) -> str:
+    """Return a mean power with its interval, and the time that it is of."""
+    half_w = mean.half_w
+    known = "" if half_w is None else f" +-{half_w:.2g} W"
+    return f"{figure(mean.power_w, 'W', 5)}{known} over {time_words(mean.time)}"
+
+
+def time_words(time: IntegratedTime) -> str:
+    """Return how long the integrator ran."""
+    off = f" +-{time.half_s:.2g} s" if time.half_s else ""
+    return f"{time.lasted_s:.3f} s{off}"
 
 
 def _accuracy(recorded: Recorded) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lpirc_power.notebook.marked_energy import MarkEnergy
 from lpirc_power.page.document import style_sheet
 from lpirc_power.page.parts import Table, check_list, paragraph
 from lpirc_power.page.recording_charts import charts_of
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import figure_rows
-
-if TYPE_CHECKING:
-    from lpirc_power.notebook.recording import Recording
+from lpirc_power.report.recording_report import Recorded, figure_rows
 
 _COLOURS: Final = {
     "text": "--jp-content-font-color1, var(--vscode-editor-foreground, #1c2128)",
@@ -41,20 +38,23 @@ MOST_NUMBERS: Final = 5
 """Numbers of bands that are listed for one name."""
 
 
-def recording_cell(recording: Recording) -> str:
-    """Return a recording as HTML for a notebook."""
-    found = recording.recorded
+def recording_cell(
+    found: Recorded,
+    marks: Mapping[str, MarkEnergy],
+    problem: str | None,
+) -> str:
+    """Return a recording as HTML for a notebook, with the energies of its marks and what must go with its energy."""
     failed = [one for one in found.checks if not one.ok]
     parts = [
-        paragraph(recording.problem or "", "bad"),
+        paragraph(problem or "", "bad"),
         _figures(figure_rows(found)),
         check_list(failed) if failed else paragraph("All checks hold."),
-        *(paragraph(note) for note in recording.notes),
+        *(paragraph(note) for note in found.doubts),
     ]
     if found.readings:
         charts = charts_of(found)
         parts += [charts.power.svg(), *(paragraph(one) for one in charts.sentences)]
-    parts.append(_marks(recording))
+    parts.append(_marks(found, marks))
     return _cell("".join(parts))
 
 
@@ -84,14 +84,13 @@ def _figures(named: Mapping[str, str]) -> str:
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _marks(recording: Recording) -> str:
+def _marks(found: Recorded, marks: Mapping[str, MarkEnergy]) -> str:
     """Return the energies of the marks, with the numbers of their bands in the chart; nothing without marks."""
     numbers: dict[str, list[str]] = {}
-    for number, one in enumerate(recording.recorded.marks, start=1):
+    for number, one in enumerate(found.marks, start=1):
         numbers.setdefault(one.name, []).append(str(number))
     rows = [
-        (one.name, _listed(numbers[one.name]), *_words(one))
-        for one in recording.marks.values()
+        (one.name, _listed(numbers[one.name]), *_words(one)) for one in marks.values()
     ]
     if not rows:
         return ""

@@ -14,6 +14,7 @@ from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.measurement_files.recorded_files import read_measurement as read_any
 from lpirc_power.measurement_files.recorded_files import read_recorded as read_whole
 from lpirc_power.meter import Identity, Setup
+from lpirc_power.notebook.cell import recording_cell
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
@@ -185,9 +186,7 @@ class Recording:
         return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"
 
     def _repr_html_(self) -> str:
-        from lpirc_power.notebook.cell import recording_cell
-
-        return recording_cell(self)
+        return recording_cell(self.recorded, self.marks, self.problem)
 
 
 def read_recorded(path: str | Path) -> Recording:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +105,10 @@ def halved_of(
     limit = interval.energy_uncertainty
     if limit is None or energy_wh is None or not is_scorable(energy_wh):
         return None
-    limits = _limits_of(judged, limit)
     budget = budget_of_score(judged)
+    limits = _limits_before_budgets(judged, limit)
+    if budget is not None:
+        limits = _limits_of(budget)
     is_of_one_range = run.meter_identity and run.setup.range_w
     of_reading = None if budget is None else reading_limit(budget)
     return Halved(
@@ -132,25 +133,22 @@ class _Limits:
     own: float
 
 
-def _limits_of(judged: Score, limit: float) -> _Limits:
-    """Return the parts of the limit of error `limit`; without a budget, nothing tells the reading's from the others."""
-    budget = judged.energy_budget
-    if budget is None:
-        own = limit if judged.energy_own_limit is None else judged.energy_own_limit
-        return _Limits(0.0, limit - own, own)
-    shared = _as_rectangle(budget, "shared_wh") or 0.0
-    of_reading = _reading_share(budget)
-    of_load = math.sqrt(max(shared**2 - of_reading**2, 0.0))
-    return _Limits(of_reading, of_load, _as_rectangle(budget, "own_wh") or 0.0)
+def _limits_before_budgets(judged: Score, limit: float) -> _Limits:
+    """Return the parts of the limit of error `limit` as the version that judged the run told them.
+
+    To it all of a meter's error was the same at every load, so a board that it published keeps its sure orders.
+    """
+    own = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    return _Limits(limit - own, 0.0, own)
 
 
-def _reading_share(document: Mapping[str, Any]) -> float:
-    budget = Budget.from_document(document)
+def _limits_of(budget: Budget) -> _Limits:
+    shared = _as_rectangle(budget, budget.shared_wh) or 0.0
     terms = tuple(one for one in budget.terms if one.code == READING and one.is_shared)
-    if not terms:
-        return 0.0
     alone = Budget(budget.energy_wh, terms)
-    return math.sqrt(3) * (alone.relative(alone.combined_wh) or 0.0)
+    of_reading = _as_rectangle(alone, alone.combined_wh) or 0.0
+    of_load = math.sqrt(max(shared**2 - of_reading**2, 0.0))
+    return _Limits(of_reading, of_load, _as_rectangle(budget, budget.own_wh) or 0.0)
 
 
 def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
@@ -202,17 +200,14 @@ def energy_uncertainty(judged: Score) -> float | None:
     limit = judged.energy_limit
     if limit is None or not limit < 1:
         return None
-    budget = judged.energy_budget
+    budget = budget_of_score(judged)
     if budget is None:
         return limit
-    found = _as_rectangle(budget, "combined_wh")
+    found = _as_rectangle(budget, budget.combined_wh)
     return found if found is not None and found < 1 else None
 
 
-def _as_rectangle(budget: Mapping[str, Any], name: str) -> float | None:
+def _as_rectangle(budget: Budget, standard_wh: float | None) -> float | None:
     """Return a standard uncertainty of a budget as the relative half-width of a rectangle (JCGM 100:2008, 4.3.7)."""
-    standard_wh: float | None = budget[name]
-    energy_wh: float | None = budget["energy_wh"]
-    if standard_wh is None or not energy_wh:
-        return None
-    return math.sqrt(3) * (standard_wh / abs(energy_wh))
+    relative = budget.relative(standard_wh)
+    return None if relative is None else math.sqrt(3) * relative

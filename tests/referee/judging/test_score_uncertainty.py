@@ -4,6 +4,7 @@ import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from lpirc_power.energy.power_error_limit import relative_uncertainty
 from lpirc_power.meter import Setup
 from lpirc_score import Detections
 from lpirc_score.analysis.halves import HALVES, half_maps
-from lpirc_score.analysis.interval import Halved, map_intervals
+from lpirc_score.analysis.interval import Halved, chance_of_order, map_intervals
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
@@ -508,3 +509,32 @@ def test_runs_on_one_meter_share_the_maker_s_terms_of_their_budgets(
     whole = math.hypot(shared, found.own_limit)
     assert whole == pytest.approx(root * (budget.combined_wh or 0.0))
     assert whole < judged.energy_limit
+
+
+def test_runs_judged_before_budgets_share_the_limit_of_their_meter_as_they_did(
+    contest: Contest,
+) -> None:
+    """So a published board keeps its sure orders and its prizes."""
+    found = []
+    for power_w in (30.0, 36.0):
+        run = closed_run(contest, power_w)
+        judged = judge_with_interval(contest, run, CLOCK)
+        limit = judged.energy_limit
+        own = judged.energy_own_limit
+        assert limit is not None
+        assert own is not None
+        assert judged.interval is not None
+        assert own < limit
+        interval = replace(judged.interval, energy_uncertainty=limit)
+        before = replace(judged, energy_budget=None, interval=interval)
+        of_run = halved(contest, contest.store.runs.get(run), before)
+        assert of_run is not None
+        assert (of_run.shared_limit, of_run.own_limit) == (limit - own, own)
+        found.append(of_run)
+    first, second = found
+    alone = [replace(one, shared_limit=0.0) for one in found]
+    assert chance_of_order(first, second) == chance_of_order(*alone)
+    assert first.meter == second.meter
+    now = known(contest, run)
+    assert now is not None
+    assert now.meter != second.meter, "a run judged with a budget shares nothing"

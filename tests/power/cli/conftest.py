@@ -13,6 +13,7 @@ import pytest
 
 from lpirc_power.visa.link import Link
 from tests import warm_programs
+from tests.power.panel_settings import without_automatic_ranges
 
 METER = [sys.executable, "-m", "lpirc_power"]
 SETTINGS = (
@@ -67,7 +68,7 @@ def knobs(asked: Callable[..., list[str]]) -> Callable[[str], list[str]]:
             link.write(":COMMUNICATE:HEADER OFF")
             answers = [link.query(query) for query in SETTINGS]
             link.write(":COMMUNICATE:HEADER ON")
-            return answers
+            return without_automatic_ranges(answers)
 
     return look
 

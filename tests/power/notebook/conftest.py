@@ -12,10 +12,13 @@ import pytest
 
 from lpirc_power import LiveRecording, OpenMeter, open_meter
 from lpirc_power.visa.link import Link
+from tests.power.panel_settings import without_automatic_ranges
 
 SETTINGS = (
     ":INPUT:VOLTAGE:RANGE?",
+    ":INPUT:VOLTAGE:AUTO?",
     ":INPUT:CURRENT:RANGE?",
+    ":INPUT:CURRENT:AUTO?",
     ":RATE?",
     ":INTEGRATE:STATE?",
 )
@@ -67,7 +70,8 @@ def settings() -> Callable[[OpenMeter], list[str]]:
 
     def ask(meter: OpenMeter) -> list[str]:
         with contextlib.closing(Link(meter.address)) as link:
-            return [link.query(one) for one in SETTINGS]
+            found = [link.query(one) for one in SETTINGS]
+        return without_automatic_ranges(found)
 
     return ask
 

@@ -300,11 +300,14 @@ def test_marks_come_from_any_thread_and_may_nest(
     for one in recording.marks.values():
         assert one.count == 1
         assert 0 < one.duration_s <= whole.duration_s <= recording.duration_s
-        true_wh = 36 * one.duration_s / 3600
-        assert abs(one.energy_wh - true_wh) <= one.uncertainty_wh
         assert one.mean_power_w == one.energy_wh * 3600 / one.duration_s
         assert one.each_wh == one.energy_wh
         assert one.budget is not None
+        if one.budget.unknown:  # a busy host has missed updates of so short a mark
+            assert math.isnan(one.uncertainty_wh)
+            continue
+        true_wh = 36 * one.duration_s / 3600
+        assert abs(one.energy_wh - true_wh) <= one.uncertainty_wh
         assert 0 < one.uncertainty_wh == one.budget.coverage_wh
 
 

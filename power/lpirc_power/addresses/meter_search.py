@@ -12,6 +12,7 @@ from lpirc_power.addresses.driver_registry import (
     SchemePlugin,
     schemes,
 )
+from lpirc_power.scheme import Scheme
 from lpirc_power.visa.instrument_search import Found, Search
 from lpirc_power.visa.instrument_search import search as search_visa
 
@@ -30,6 +31,9 @@ def search() -> Search:
     for one in schemes():
         name = one.plugin.name
         if name in BUILT_IN:
+            continue
+        if one.scheme.find is Scheme.find:
+            not_looked.append(f"{name}:, whose driver has no search")
             continue
         try:
             found += _listed(one)

@@ -68,7 +68,7 @@ def _silence(result: Search) -> str:
         skipped = f" Not searched: {'; '.join(result.not_looked)}."
     return (
         f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on and its cable is "
-        "connected. A meter in the network is found only if this machine is in the same network and no firewall blocks "
-        "UDP port 111. Give the address of a meter in another network as "
+        "connected. The broadcast finds an instrument only if this machine is in the same network and no firewall "
+        "blocks UDP port 111. Give the address of a meter in another network as "
         "TCPIP::HOST::INSTR, and of a meter on GPIB as GPIB0::1."
     )

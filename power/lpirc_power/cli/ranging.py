@@ -33,6 +33,7 @@ from lpirc_power.meter import (
 from lpirc_power.recording_run.course import Course
 from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.meter_session import MeterSession
+from lpirc_power.sampling.outages import Outages
 from lpirc_power.sampling.polling import updates
 from lpirc_power.wt300.range_fit import Drawn, drawn
 
@@ -138,26 +139,26 @@ def _taken(
 
     A lost link loses readings but does not end the run.
     """
-    lost = False
+    outages = Outages()
+    monotonic = real_clocks().monotonic
+
+    def say(line: str) -> None:
+        if line:
+            to_stderr(f"meter: {line}")
 
     def asked(ask: Callable[[Meter], Answer]) -> Answer | None:
-        nonlocal lost
         try:
             meter = session.meter()
-            if lost:
-                if meter.changes(setup):
-                    session.configure(setup)  # it was switched off and on
-                to_stderr(f"meter: The meter {meter.identity} is back.")
-                lost = False
-            return ask(meter)
+            if outages.is_lost and meter.changes(setup):
+                session.configure(setup)  # it was switched off and on
+            answer = ask(meter)
         except PassingMeterError as error:
             session.drop()
-            if not lost:
-                to_stderr(
-                    f"meter: {error.sentence} Trying again until the end of the run."
-                )
-            lost = True
+            told = f"{error.sentence} Trying again until the end of the run."
+            say(outages.lost(told, monotonic()))
             return None
+        say(outages.back(f"The meter {meter.identity} is back.", monotonic()))
+        return answer
 
     readings = []
     peaks = []

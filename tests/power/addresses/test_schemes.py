@@ -393,6 +393,17 @@ def test_a_driver_that_exits_ends_nothing_and_counts_in_no_contest(
     assert f"{plugin} failed to list its meters: SystemExit" in not_searched
 
 
+def test_a_driver_without_a_search_is_not_said_to_be_searched(
+    installer: Installer,
+) -> None:
+    source = MINIMAL.format(returned=None)
+    installer.install("my_plug", GROUP, "homesensor = my_plug:Minimal", source)
+    told = meter(installer, "find").stderr
+    searched, _, not_searched = told.partition("Not searched: ")
+    assert "homesensor" not in searched
+    assert "homesensor:, whose driver has no search" in not_searched
+
+
 def test_a_built_in_scheme_cannot_be_taken_over(
     installer: Installer,
     clocks: Clocks,

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ TELLS_CPU_TIME: Final = sys.platform != "win32"
 """True if `cpu_time_s` works, as it does everywhere but on Windows."""
 PREFERRED_NICE: Final = -10
 """Nice value of a thread that must not wait; the usual value is 0, the highest priority -20."""
+PR_SET_PDEATHSIG: Final = 1
 CLOCK_UNITS_S: Final = (1.0, 60.0, 3600.0)
 
 if sys.platform == "win32":
@@ -62,6 +64,27 @@ def prefer_this_thread() -> bool:
     except OSError:
         return False
     return True
+
+
+def ending_with_this() -> Callable[[], None] | None:
+    """Return what a child process must call before its program begins, to be sent SIGTERM when this process ends.
+
+    It ends then also if this process is killed by SIGKILL. Only the child itself is told, not what it starts. None
+    where the system has no such thing: only Linux has. The calling thread must start the child, and live on.
+    """
+    if sys.platform != "linux":
+        return None
+    import ctypes  # before the child: it must not import anything
+
+    prctl = ctypes.PyDLL(None).prctl
+    parent = os.getpid()
+
+    def tell() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it has ended already
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return tell
 
 
 def raw_pty() -> tuple[int, int, str]:

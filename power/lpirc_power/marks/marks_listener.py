@@ -10,7 +10,6 @@ import secrets
 import selectors
 import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from typing import Final
 from lpirc_power.errors import MeterError
 from lpirc_power.marks.mark_list import MarkList, Wrong, finite
 from lpirc_power.marks.marking import TCP, machine
+from lpirc_power.marks.socket_folder import LONGEST_PATH, NAME, socket_folder
 from lpirc_power.operating_system import HAS_UNIX_SOCKETS
 from lpirc_power.presence import is_there
 
@@ -44,8 +44,6 @@ AHEAD_S: Final = 0.001
 """By how much a time on the same clock may be later than its arrival."""
 CLOSING_S: Final = 5.0
 """Further time for the thread to end."""
-LONGEST_PATH: Final = 100
-"""Bytes of the longest path of a socket, on every system."""
 
 
 @dataclass
@@ -74,7 +72,7 @@ class MarksListener:
         self.marks = marks
         self._monotonic = monotonic
         self._token = ""
-        self._folder: str | None = None
+        self._folder: Path | None = None
         self._path: Path | None = None
         self._socket = self._listening(path)
         self._closing = threading.Event()
@@ -120,9 +118,8 @@ class MarksListener:
             self._token = secrets.token_urlsafe(16)
             return socket.create_server(("127.0.0.1", 0))
         if path is None:
-            # A folder that only this user may enter.
-            self._folder = tempfile.mkdtemp(prefix="lpirc-", dir=_short_folder())
-            path = Path(self._folder, "marks")
+            self._folder = socket_folder()
+            path = self._folder / NAME
         self._path = _free(path)
         made = socket.socket(socket.AF_UNIX)
         try:
@@ -319,14 +316,6 @@ def _words(line: bytes) -> list[object]:
     if not isinstance(message, list) or not message:
         raise Wrong
     return message
-
-
-def _short_folder() -> str | None:
-    """Return the folder for temporary files, or /tmp if its name is too long for a socket."""
-    is_long = len(os.fsencode(tempfile.gettempdir())) > LONGEST_PATH - len(
-        "/lpirc-12345678/marks"
-    )
-    return "/tmp" if is_long else None  # noqa: S108  mkdtemp makes a folder of its own in it
 
 
 def _free(path: Path) -> Path:

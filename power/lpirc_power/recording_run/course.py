@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from lpirc_power.endings import on_endings, setting
 from lpirc_power.errors import NamedMeterError
-from lpirc_power.operating_system import LONGEST_WAIT_S
+from lpirc_power.operating_system import LONGEST_WAIT_S, ending_with_this
 
 ENDING_TIMEOUT_S: Final = 5.0
 """Time a program may take to end after Ctrl-C, and again after SIGTERM."""
@@ -53,6 +53,7 @@ class Course:
         """What is added to the program's environment."""
         self._command = tuple(command)
         self._output = output
+        self._ending_with_this = ending_with_this() if command else None
         self._monotonic = monotonic
         self._interrupted: int | None = None
         self._is_over = False
@@ -129,7 +130,10 @@ class Course:
         environment = os.environ | self.environment
         try:
             program = subprocess.Popen(  # noqa: S603  the user's own command, without a shell
-                self._command, stdout=self._output, env=environment
+                self._command,
+                stdout=self._output,
+                env=environment,
+                preexec_fn=self._ending_with_this,  # a single system call
             )
         except OSError as error:
             raise ProgramMissing(

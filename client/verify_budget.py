@@ -12,6 +12,9 @@ from verify_formats import need
 
 Fields = dict[str, Any]
 
+WITH_BUDGET = 6
+"""The first format whose results have a budget."""
+
 NEARLY = 1e-9
 """Largest difference between two figures, relative to them, that is rounding."""
 
@@ -106,7 +109,7 @@ def check_budget(result: Fields, version: int) -> None:
     """
     budget = result.get("energy_budget")
     need(
-        (budget is not None) == (version >= 6),
+        (budget is not None) == (version >= WITH_BUDGET),
         "result.json has no energy_budget, or has one in an earlier format",
     )
     if budget is None:

@@ -11,8 +11,9 @@ from referee.store.records import Score
 
 @dataclass(frozen=True)
 class BudgetShown:
-    """The figures of a budget by name, and the table of its terms."""
+    """The figures of a budget by name, or why there are none, and the table of its terms."""
 
+    is_known: bool
     figures: tuple[tuple[str, str], ...]
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -24,4 +25,5 @@ def budget_shown(judged: Score | None) -> BudgetShown | None:
     if budget is None:
         return None
     rows = tuple(astuple(row) for row in budget_rows(budget))
-    return BudgetShown(tuple(budget_summary(budget).items()), HEADINGS, rows)
+    figures = tuple(budget_summary(budget).items())
+    return BudgetShown(budget.is_known, figures, HEADINGS, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +151,16 @@ def test_a_result_of_this_format_has_a_budget(
     del result["energy_budget"]
     data = sealed_with(proved["judged"], result)
     assert failed(by_main(data)) == failed(by_second(data)) == ["score"]
+
+
+def test_what_is_not_computed_is_said_of_a_budget_that_is_there(
+    proved: dict[str, Proved],
+) -> None:
+    assert SECOND.TERMS_NOT_COMPUTED in SECOND.verify(proved["judged"].data).notes
+    without = (Path(__file__).parent / "format-5.zip").read_bytes()
+    notes = SECOND.verify(without).notes
+    assert SECOND.NOT_COMPUTED in notes
+    assert SECOND.TERMS_NOT_COMPUTED not in notes
 
 
 def test_another_version_may_word_a_budget_otherwise() -> None:

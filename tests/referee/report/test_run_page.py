@@ -297,6 +297,20 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     assert "never opened" in page_of(hall.contest, never).text
 
 
+def test_of_an_unknown_uncertainty_the_report_says_why_and_promises_nothing(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    by_nobody = judged_run(hall, meter_identity="ACME PLUG 1 2")
+    shown = page_of(hall.contest, by_nobody).text
+    assert "No driver states this meter's limits of error" in shown
+    assert "holds the true energy" not in shown
+    assert "Guaranteed is the sum" not in shown
+    known = page_of(hall.contest, judged_run(hall)).text
+    assert "holds the true energy" in known
+    assert "Guaranteed is the sum" in known
+
+
 def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     hall = build(least_map=0.9)
     store = hall.store

@@ -21,6 +21,9 @@ from lpirc_power.energy.coverage import (
 
 COVERAGE_FACTOR: Final = 2.0
 """k of the expanded uncertainty where no term has degrees of freedom."""
+LARGEST_WH: Final = 1e100
+"""Largest size of a term; squares of larger ones, as a broken driver gives, are beyond all numbers."""
+BEYOND: Final = "Its size is no number, or too large to compute with."
 
 __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
 
@@ -53,12 +56,18 @@ class Term:
 
     @property
     def is_known(self) -> bool:
-        """Return True if the term has a size."""
-        return (
-            self.half_width is not None
-            and math.isfinite(self.half_width)
-            and math.isfinite(self.sensitivity_wh)
-        )
+        """Return True if the term has a size, which is at most LARGEST_WH."""
+        if self.half_width is None:
+            return False
+        width_wh = abs(self.sensitivity_wh * self.half_width)
+        # Each by itself, since a maximum with NaN among its values may be any of the others.
+        return all(width_wh * one <= LARGEST_WH for one in (1.0, *self.profile))
+
+    @property
+    def told_by(self) -> str:
+        """The source; of a term that is too large, or no number, why it is unknown."""
+        has_reason = self.is_known or self.half_width is None
+        return self.source if has_reason else BEYOND
 
     @property
     def shape(self) -> ErrorShape:
@@ -96,10 +105,10 @@ class Term:
             "unit": self.unit,
             "distribution": self.distribution.value,
             "sensitivity_wh": self.sensitivity_wh if self.is_known else None,
-            "source": self.source,
+            "source": self.told_by,
             "freedom": self.freedom,
             "is_shared": self.is_shared,
-            "profile": list(self.profile),
+            "profile": list(self.profile) if self.is_known else [1.0],
             "group": self.group,
             "is_guaranteed": self.is_guaranteed,
             "standard_wh": self.standard_wh,
@@ -151,7 +160,7 @@ class Budget:
         begin = "One term of the uncertainty is unknown"
         if len(lacking) > 1:
             begin = "Terms of the uncertainty are unknown"
-        reasons = dict.fromkeys(one.source for one in lacking)
+        reasons = dict.fromkeys(one.told_by for one in lacking)
         return f"{begin}: {names}. {' '.join(reasons)}"
 
     @functools.cached_property

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,30 @@ def test_a_size_that_is_no_number_is_unknown(lacking: float) -> None:
             budget.document(),
             allow_nan=False,
         )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"half_width": 1e200},
+        {"half_width": 1e308, "sensitivity_wh": 1e308},
+        {"profile": (1.0, math.inf)},
+        {"profile": (1.0, math.nan)},
+    ],
+)
+def test_a_size_whose_square_is_beyond_all_numbers_is_unknown_and_says_so(
+    broken: dict[str, Any],
+) -> None:
+    """A broken driver may give any energy; its budget must still be one of JSON."""
+    term = replace(READING, distribution=Distribution.MIXED, **broken)
+    budget = Budget(6.0, (RANGE, term))
+    assert budget.combined_wh is None
+    assert budget.unknown == (
+        "One term of the uncertainty is unknown: the error of the reading. "
+        "Its size is no number, or too large to compute with."
+    )
+    document = json.loads(json.dumps(budget.document(), allow_nan=False))
+    assert Budget.from_document(document).unknown == budget.unknown
 
 
 def test_an_energy_without_any_term_has_no_uncertainty() -> None:

@@ -55,12 +55,24 @@ def sentence(found: Comparison) -> str:
             f"{name} takes {_change(found)}; whether that is more than attempts differ among themselves, attempts that "
             "repeat each other to the last digit cannot tell."
         )
+    if difference.unknown:
+        return _open_sentence(found)
     if difference.is_shown:
-        ends = f"interval {_shown_ends(found)}"
-        return f"{name} takes {_change(found)}, {ends}{_unknown(difference)}."
+        return f"{name} takes {_change(found)}, interval {_shown_ends(found)}."
     return (
-        f"No difference is shown: {name} takes {_hidden_ends(found)}{_advice(found)}"
-        f"{_unknown(difference)}."
+        f"No difference is shown: {name} takes {_hidden_ends(found)}{_advice(found)}."
+    )
+
+
+def _open_sentence(found: Comparison) -> str:
+    """Return the sentence while an error is unknown: nothing is shown then, whatever the known ones leave."""
+    difference = found.difference
+    change = _hidden_ends(found)
+    if difference.is_beyond:
+        change = f"{_change(found)}, interval {_shown_ends(found)}"
+    return (
+        f"No difference is shown, since {_unknown(difference)}. By the known errors alone, {found.second.name} would "
+        f"take {change}."
     )
 
 
@@ -82,9 +94,10 @@ def _hidden_ends(found: Comparison) -> str:
 
 
 def _unknown(difference: Difference) -> str:
-    """Return what an interval lacks that holds no error of a meter."""
-    is_unknown = difference.meter is None
-    return " (the meter's errors are unknown and not counted)" if is_unknown else ""
+    """Return which errors are unknown."""
+    names = difference.unknown
+    are = "is" if len(names) == 1 else "are"
+    return f"{', '.join(names)} {are} unknown"
 
 
 def _digits(found: Comparison) -> int:
@@ -130,15 +143,16 @@ def method(found: Comparison) -> str:
     if not difference.is_known:
         is_single = difference.spread_wh is None
         who = "a single attempt shows" if is_single else "the attempts show"
-        return f"There is no interval: {who} no spread, and the meter's errors are unknown."
+        return f"There is no interval: {who} no spread, and {_unknown(difference)}."
     if difference.spread_wh is None:
-        how = "The interval holds the meter's errors alone, since a single attempt shows no spread"
+        known = "known errors" if difference.unknown else "meter's errors"
+        how = f"The interval holds the {known} alone, since a single attempt shows no spread"
     elif difference.is_paired:
         how = f"Student's t of {difference.attempts} pairs, {difference.freedom:g} degrees of freedom"
     else:
         how = f"Welch's t, {difference.freedom:.3g} degrees of freedom"
-    if difference.meter is None:
-        return f"{how}; the meter's errors are unknown and not in it."
+    if difference.unknown:
+        return f"{how}; {_unknown(difference)} and not in it."
     return f"{how}{_what_cancels(found)}."
 
 
@@ -176,9 +190,8 @@ def comparison_facts(found: Comparison) -> dict[str, object]:
         else difference.freedom,
         "is_same_meter_and_setup": found.is_same_meter,
         "cancels": found.common.value,
-        "meter_half_width_wh": None
-        if difference.meter is None
-        else difference.meter_half_wh,
+        "meter_half_width_wh": None if difference.unknown else difference.meter_half_wh,
+        "unknown": list(difference.unknown),
         "method": method(found),
         "sides": [_side_facts(one) for one in (found.first, found.second)],
         "warnings": list(found.warnings),

@@ -42,7 +42,8 @@ class Difference:
     """B - A in Wh with what its interval is made of.
 
     `spread_wh` is its standard uncertainty from the attempts and `freedom` the degrees of freedom, None if a side has
-    a single attempt. `meter` are the errors of the meters that do not cancel, None if they are unknown.
+    a single attempt. `meter` are the known errors of the meters that do not cancel, `unknown` the names of those that
+    no budget has a size of.
     """
 
     value_wh: float
@@ -50,17 +51,18 @@ class Difference:
     is_paired: bool
     spread_wh: float | None
     freedom: float
-    meter: tuple[ErrorShape, ...] | None
+    meter: tuple[ErrorShape, ...]
+    unknown: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
-        """Return True if there is an interval: attempts that repeat each other to the last digit show no spread."""
-        return self.meter is not None or bool(self.spread_wh)
+        """Return True if there is an interval: all errors are known, or some are and have a size."""
+        return not self.unknown or any(one.width > 0.0 for one in self.shapes)
 
     @property
     def shapes(self) -> tuple[ErrorShape, ...]:
         """The independent errors that are known."""
-        found = list(self.meter or ())
+        found = list(self.meter)
         if self.spread_wh is not None:
             found.append(_student(self.spread_wh, self.freedom))
         return tuple(found)
@@ -73,23 +75,29 @@ class Difference:
     @functools.cached_property
     def meter_half_wh(self) -> float:
         """The part of the half-width that no further attempt makes smaller."""
-        return half_width_of(self.meter or ())
+        return half_width_of(self.meter)
 
     @property
     def is_shown(self) -> bool | None:
-        """Whether a difference is shown; None if the attempts cannot tell."""
+        """Whether a difference is shown, never while an error is unknown; None if the attempts cannot tell."""
         if self.spread_wh is None or not self.is_known:
             return None
+        return not self.unknown and self.is_beyond
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the difference is larger than the errors that are known."""
         return abs(self.value_wh) > self.half_wh
 
     def more_attempts(self, least_wh: float) -> int | None:
         """Return how many more attempts of each side would make the half-width at most `least_wh`; None if none would.
 
-        It takes the spread between attempts to stay as it is.
+        It takes the spread between attempts to stay as it is. None also while an error is unknown.
         """
-        if self.spread_wh is None or self.meter_half_wh >= least_wh:
+        is_open = self.spread_wh is None or bool(self.unknown)
+        if is_open or self.meter_half_wh >= least_wh:
             return None
-        per_attempt_wh = self.spread_wh * math.sqrt(self.attempts)
+        per_attempt_wh = (self.spread_wh or 0.0) * math.sqrt(self.attempts)
         low = self.attempts
         high = MOST_ATTEMPTS
         if self._half_wh_with(high, per_attempt_wh) > least_wh:
@@ -105,7 +113,7 @@ class Difference:
     def _half_wh_with(self, attempts: int, per_attempt_wh: float) -> float:
         degrees = attempts - 1.0 if self.is_paired else 2.0 * (attempts - 1)
         spread = _student(per_attempt_wh / math.sqrt(attempts), max(degrees, 1.0))
-        return half_width_of((*(self.meter or ()), spread))
+        return half_width_of((*self.meter, spread))
 
 
 def _student(spread_wh: float, freedom: float) -> ErrorShape:
@@ -128,13 +136,15 @@ def difference_of(
     spread_wh, freedom = _spread(first, second, ratio, is_paired=is_paired)
     if spread_wh is not None and spread_wh < ROUNDED * second.mean_wh:
         spread_wh = 0.0
+    rest = rest_of_meter(first.budgets, second.budgets, ratio, common)
     return Difference(
         value_wh=second.mean_wh - ratio * first.mean_wh,
         attempts=min(len(first.energies_wh), len(second.energies_wh)),
         is_paired=is_paired,
         spread_wh=spread_wh,
         freedom=freedom,
-        meter=rest_of_meter(first.budgets, second.budgets, ratio, common),
+        meter=rest.known,
+        unknown=rest.unknown,
     )
 
 

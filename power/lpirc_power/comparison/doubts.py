@@ -46,6 +46,7 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(second),
         *_duration_warnings(first, second),
         *_time_warnings(first, second),
+        *_unknown_warnings(first, second),
         *first.left_out,
         *second.left_out,
         *_warm_up_warnings((*first.warm_up, *second.warm_up)),
@@ -108,6 +109,16 @@ def _time_warnings(first: Side, second: Side) -> Iterator[str]:
             f"The recordings lie {hours:.0f} h apart: the meter's own errors may have changed in between, and then "
             "they do not cancel."
         )
+
+
+def _unknown_warnings(first: Side, second: Side) -> Iterator[str]:
+    """Yield why the uncertainty of a side is unknown, once for both if for one reason."""
+    names: dict[str, list[str]] = {}
+    for side in (first, second):
+        if side.budget is not None and side.budget.unknown:
+            names.setdefault(side.budget.unknown, []).append(side.name)
+    for sentence, sides in names.items():
+        yield f"{' and '.join(sides)}: {sentence}"
 
 
 def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:

@@ -17,6 +17,14 @@ Sizes = Mapping[str, float]
 
 
 @dataclass(frozen=True)
+class RestOfMeter:
+    """The meters' errors that do not cancel: those that are known, in Wh, and the names of those that are not."""
+
+    known: tuple[ErrorShape, ...]
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Side:
     """The errors of one side: those in common with the other one, and its own."""
 
@@ -29,17 +37,15 @@ def rest_of_meter(
     second: Sequence[Budget | None],
     ratio: float,
     common: Common,
-) -> tuple[ErrorShape, ...] | None:
-    """Return the errors, in Wh, of the mean of `second` - `ratio` x that of `first`; None if one is unknown.
+) -> RestOfMeter:
+    """Return the errors, in Wh, of the mean of `second` - `ratio` x that of `first`.
 
     An error that both have in common cancels as far as it is alike (JCGM 100, 5.2.2, with a correlation of 1). The
-    errors of the attempts of a side are taken to be the same, so repeating makes none smaller.
+    errors of the attempts of a side are taken to be the same, so repeating makes none smaller. Those that are known
+    count whatever else is unknown.
     """
-    budgets = [one for one in (*first, *second) if one is not None and one.is_known]
-    if len(budgets) < len(first) + len(second):
-        return None
-    one = _side(budgets[: len(first)], common)
-    other = _side(budgets[len(first) :], common)
+    one = _side(first, common)
+    other = _side(second, common)
     widths = [
         abs(other.common.get(key, 0.0) - ratio * one.common.get(key, 0.0))
         for key in dict.fromkeys((*one.common, *other.common))
@@ -47,18 +53,30 @@ def rest_of_meter(
     widths += [ratio * width for width in one.own.values()]
     widths += other.own.values()
     # In one order, whichever side is first: the interval is then the same to the last digit.
-    return tuple(
+    known = tuple(
         ErrorShape(Distribution.RECTANGULAR, width)
         for width in sorted(widths, reverse=True)
         if width > 0.0
     )
+    return RestOfMeter(known, _unknown((*first, *second)))
 
 
-def _side(budgets: Sequence[Budget], common: Common) -> _Side:
+def _unknown(budgets: Sequence[Budget | None]) -> tuple[str, ...]:
+    """Return the names of the terms that have no size, each once."""
+    names: dict[str, None] = {}
+    for budget in budgets:
+        if budget is None or not budget.terms:
+            names["the errors of an energy without a budget"] = None
+            continue
+        names |= {one.name: None for one in budget.terms if not one.is_known}
+    return tuple(names)
+
+
+def _side(budgets: Sequence[Budget | None], common: Common) -> _Side:
     shared: dict[str, float] = defaultdict(float)
     own: dict[str, float] = defaultdict(float)
     for budget in budgets:
-        for term in budget.terms:
+        for term in () if budget is None else budget.terms:
             found = shared if _is_common(term, common) else own
             found[term.group or term.code] += _size(term) / len(budgets)
     return _Side(shared, own)

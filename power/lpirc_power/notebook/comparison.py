@@ -39,7 +39,7 @@ class EnergyComparison:
 
     @property
     def is_shown(self) -> bool | None:
-        """Whether a difference is shown; None if single recordings cannot tell."""
+        """Whether a difference is shown, False while an error is unknown; None if single recordings cannot tell."""
         return self.comparison.difference.is_shown
 
     @property

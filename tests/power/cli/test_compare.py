@@ -300,7 +300,7 @@ def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
     )
     assert ended.returncode == 0, ended.stderr
     assert "The meter of a.csv, b.csv is unknown" in ended.stdout
-    assert "the meter's errors are unknown" in ended.stdout
+    assert "the error of the reading is unknown and not in it." in ended.stdout
 
 
 def attempts(made: Made, name: str, *watts: float, **different: object) -> list[str]:
@@ -573,7 +573,7 @@ def test_what_cannot_be_compared_is_one_sentence(
         assert one_line(ended.stderr)
 
 
-def test_two_attempts_by_meters_without_limits_have_no_interval_and_say_so(
+def test_two_attempts_by_meters_without_limits_have_the_interval_of_start_and_stop(
     meter: Run,
     made: Made,
 ) -> None:
@@ -596,11 +596,12 @@ def test_two_attempts_by_meters_without_limits_have_no_interval_and_say_so(
         "b.csv",
     )
     assert ended.returncode == 0, ended.stderr
-    assert "There is no interval: a single attempt shows no spread" in ended.stdout
-    assert "The interval holds" not in ended.stdout
+    assert "The interval holds the known errors alone, since a single" in ended.stdout
+    assert "the error of the reading is unknown and not in it." in ended.stdout
+    assert "A and B: One term of the uncertainty is unknown: the error" in ended.stdout
 
 
-def test_a_difference_of_other_programs_files_is_shown_without_the_meter_s_errors(
+def test_a_difference_of_other_programs_files_is_not_shown_while_the_meter_is_unknown(
     meter: Run, tmp_path: Path
 ) -> None:
     for side, watts in (("a", 6.0), ("b", 7.0)):
@@ -613,6 +614,13 @@ def test_a_difference_of_other_programs_files_is_shown_without_the_meter_s_error
     ended = meter("compare", *files, "--with", *others, "--paired")
     assert ended.returncode == 0, ended.stderr
     first = ended.stdout.splitlines()[0]
-    assert first.startswith("B takes 16.6")
-    assert first.endswith("(the meter's errors are unknown and not counted).")
+    assert first.startswith(
+        "No difference is shown, since the error of the reading is unknown. By the "
+        "known errors alone, B would take 16.7 % more, interval "
+    )
+    told = meter("compare", *files, "--with", *others, "--paired", "--json")
+    facts = json.loads(told.stdout)
+    assert facts["is_shown"] is False
+    assert facts["unknown"] == ["the error of the reading"]
+    assert facts["meter_half_width_wh"] is None
     assert "in turn" not in ended.stdout

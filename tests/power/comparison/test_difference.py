@@ -172,14 +172,33 @@ def test_equal_attempts_have_no_spread_and_no_failure() -> None:
     assert difference.is_shown is False
 
 
-def test_an_unknown_budget_leaves_the_spread_alone() -> None:
-    unknown = Term(
-        "reading", "reading", None, "%", Distribution.RECTANGULAR, 0.0, "why"
+UNKNOWN = Term("x", "the error x", None, "%", Distribution.RECTANGULAR, 0.0, "why")
+
+
+def test_an_unknown_term_leaves_the_known_ones_in_the_interval() -> None:
+    energies_wh = [1.0, 1.1, 0.9]
+    known = found(side(energies_wh, own(0.1)), side(energies_wh, own(0.2)))
+    with_unknown = found(
+        side(energies_wh, own(0.1), UNKNOWN), side(energies_wh, own(0.2))
     )
-    first = side([1.0, 1.1, 0.9], unknown)
-    difference = found(first, side([1.0, 1.1, 0.9], own(0.1)))
-    assert difference.meter is None
-    assert difference.half_wh > 0
+    assert with_unknown.half_wh == known.half_wh
+    assert with_unknown.unknown == ("the error x",)
+    assert known.unknown == ()
+
+
+def test_an_unknown_term_shows_nothing_however_large_the_difference_is() -> None:
+    light = side([1.0, 1.01, 1.02], own(0.01))
+    heavy = side([4.0, 4.01, 4.02], own(0.01), UNKNOWN)
+    for difference in (found(light, heavy), found(heavy, light)):
+        assert difference.is_beyond
+        assert difference.is_shown is False
+        assert difference.more_attempts(0.001) is None
+
+
+def test_an_energy_without_a_budget_is_named_as_unknown() -> None:
+    difference = found(Attempts([1.0, 1.1], [None, None]), plain([2.0, 2.1]))
+    assert difference.unknown == ("the errors of an energy without a budget",)
+    assert difference.is_shown is False
 
 
 def test_attempts_without_budgets_that_agree_to_the_last_digit_show_no_spread() -> None:

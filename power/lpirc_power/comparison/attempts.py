@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy.idle_check import ABOVE_IDLE
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.recorded_files import Group, Series
@@ -174,11 +175,18 @@ def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
     else:
         attempt = _of_all(recorded)
     if not attempt.energy_wh > 0:
-        raise MeterError(
-            "comparison-energy",
-            f"{recorded.file} has an energy of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared.",
-        )
+        raise MeterError("comparison-energy", _not_above_0(attempt, compared))
     return attempt
+
+
+def _not_above_0(attempt: Attempt, compared: Compared) -> str:
+    recorded = attempt.recorded
+    above = " above idle" if compared.is_above_idle else ""
+    said = f"{recorded.file} has an energy{above} of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared."
+    failed = [one for one in recorded.checks if one.code == ABOVE_IDLE and not one.ok]
+    if compared.is_above_idle and failed:
+        return f"{said} {failed[0].sentence}"
+    return said
 
 
 def _of_all(recorded: Recorded) -> Attempt:

@@ -16,12 +16,10 @@ from lpirc_power.comparison.meter_errors import rest_of_meter
 from lpirc_power.energy.budget import Budget, Distribution
 from lpirc_power.energy.common_error import Common
 from lpirc_power.energy.coverage import ErrorShape, half_width_of
+from lpirc_power.energy.integral import ROUNDED, difference_wh
 
 MOST_ATTEMPTS: Final = 1000
 """Largest number of attempts that is advised."""
-
-ROUNDED: Final = 1e-12
-"""Spread, as a part of the energy, that is only one of rounding."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def difference_of(
         spread_wh = 0.0
     rest = rest_of_meter(first.budgets, second.budgets, ratio, common)
     return Difference(
-        value_wh=second.mean_wh - ratio * first.mean_wh,
+        value_wh=difference_wh(second.mean_wh, ratio * first.mean_wh),
         attempts=min(len(first.energies_wh), len(second.energies_wh)),
         is_paired=is_paired,
         spread_wh=spread_wh,

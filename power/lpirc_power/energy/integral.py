@@ -25,6 +25,8 @@ RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""
 WH_RESOLUTION: Final = 1e-5
 """Relative resolution of WH, at worst: an integrated value has six digits of mantissa (IM WT310-17EN)."""
+ROUNDED: Final = 1e-12
+"""Difference of energies, as a part of the larger one, that is only one of rounding."""
 EDGE_UPDATES: Final = 2.0
 TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
 LONG_UPDATES: Final = 3.0
@@ -43,6 +45,13 @@ def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> fl
     The result is negative if the board drew less than when it was idle.
     """
     return energy_wh - idle_power_w * elapsed_s / 3600.0
+
+
+def difference_wh(first_wh: float, second_wh: float) -> float:
+    """Return the first energy less the second one, both in Wh; 0 if they differ by rounding alone."""
+    found_wh = first_wh - second_wh
+    is_rounding = abs(found_wh) <= ROUNDED * max(abs(first_wh), abs(second_wh))
+    return 0.0 if is_rounding else found_wh
 
 
 def trapezoid_wh(

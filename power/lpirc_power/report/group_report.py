@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from lpirc_power.energy import Budget
 from lpirc_power.energy.budget import Distribution, Term
+from lpirc_power.energy.integral import difference_wh
 from lpirc_power.record.document import GroupRecord
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.checks_of_several import check_lines
@@ -66,7 +67,7 @@ class Loss:
     @property
     def lost_wh(self) -> float:
         """The energy at the supply's side less that at the load's side."""
-        return self._energy_wh(self.supply) - self._energy_wh(self.load)
+        return difference_wh(self._energy_wh(self.supply), self._energy_wh(self.load))
 
     @property
     def ratio(self) -> float | None:

@@ -19,6 +19,7 @@ from lpirc_power.energy import (
     energy_of,
 )
 from lpirc_power.energy.continuity import why_lost
+from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
 from lpirc_power.energy.mean_power import IntegratedTime, MeanPower, mean_power_of
 from lpirc_power.energy.power_error_limit import Load
@@ -141,9 +142,13 @@ class Recorded:
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The checks of the energy that the recording can answer."""
+        """The checks of the energy that the recording can answer, and that of the energy above idle."""
         found = energy_checks(self.readings, self.measured, self.energy)
-        return tuple(one for one in found if self._is_answered(one))
+        answered = tuple(one for one in found if self._is_answered(one))
+        net = self.above_idle_budget
+        if net is None or self.idle is None:
+            return answered
+        return (*answered, above_idle(net, self.idle.power_w))
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -338,6 +343,8 @@ def _above_idle(recorded: Recorded) -> str:
         return ""
     net = recorded.above_idle_budget
     known = "" if net is None else f" {interval_words(net)}"
+    if any(one.code == ABOVE_IDLE and not one.ok for one in recorded.checks):
+        known += f", not to be used: {ABOVE_IDLE} fails"
     return (
         f"{figure(above_wh, 'Wh')}{known}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s, from "
         f"update to update +-{figure(idle.spread_w, 'W', 3)}"

@@ -149,3 +149,15 @@ def test_a_check_that_fails_in_one_recording_is_told_with_its_name(
     found = Group(group.record, {**group.recordings, "board": other}, "run.json")
     line = group_lines(found)[-1]
     assert line.startswith("error            range-changed (board): At the end")
+
+
+def test_equal_energies_have_a_loss_of_0_without_a_percentage(group: Group) -> None:
+    main = group.recordings["main"]
+    # Differs in the last binary digit, as two sums of the same readings may.
+    energy_wh = math.nextafter(main.measured.integrator_wh, math.inf)
+    board = replace(main, measured=replace(main.measured, integrator_wh=energy_wh))
+    found = Group(group.record, {"main": main, "board": board}, "run.json")
+    assert found.losses[0].lost_wh == 0.0
+    (line,) = [one for one in group_lines(found) if one.startswith("loss ")]
+    assert line.startswith("loss             0 Wh from main to board, +-")
+    assert "%" not in line.partition(", k = ")[0].replace("95.45 %", "")

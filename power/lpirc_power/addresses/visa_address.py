@@ -105,6 +105,15 @@ class VisaAddress(Scheme):
         return resource.host is not None and is_this_machine(resource.host)
 
 
+def place_here(address: str) -> str | None:
+    """Return an address of this machine without its host, which has several names; None for any other address."""
+    resource = _resource(address)
+    host = resource.host if resource else None
+    if resource is None or host is None or not is_this_machine(host):
+        return None
+    return resource.name.replace(host, "", 1)
+
+
 def family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
     """Return the driver that matches the identity, and its plug-in.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
@@ -30,32 +31,43 @@ class StatedFailure(click.ClickException):
         to_stderr(f"meter: {self.message}")
 
 
+@contextlib.contextmanager
+def _failures_stated() -> Iterator[None]:
+    try:
+        yield
+    except MeterError as error:
+        raise StatedFailure(error.sentence) from error
+    except KeyboardInterrupt as error:
+        # The exit code of a shell, 128 + the signal's number.
+        ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
+        name = "Ctrl-C" if ending is signal.SIGINT else ending.name
+        raise StatedFailure(
+            f"Ended by {name}, before there was a result.", 128 + ending
+        ) from error
+    except BrokenPipeError:
+        # The reader of stdout went away (`| head`).
+        _abandon(sys.stdout)
+        raise click.exceptions.Exit(1) from None
+    except OSError as error:
+        # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
+        _abandon(sys.stdout)
+        place = f"{error.filename}: " if error.filename else ""
+        raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
 class Bounded(click.Command):
     """Click command that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
 
+    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+        """Read the options, of which --help and --version print, and turn known failures into a StatedFailure."""
+        _print_any_name()
+        with _failures_stated():
+            return super().make_context(*arguments, **given)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn its known failures into a StatedFailure."""
-        try:
-            with on_endings(interrupt):
-                return super().invoke(ctx)
-        except MeterError as error:
-            raise StatedFailure(error.sentence) from error
-        except KeyboardInterrupt as error:
-            # The exit code of a shell, 128 + the signal's number.
-            ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
-            name = "Ctrl-C" if ending is signal.SIGINT else ending.name
-            raise StatedFailure(
-                f"Ended by {name}, before there was a result.", 128 + ending
-            ) from error
-        except BrokenPipeError:
-            # The reader of stdout went away (`| head`).
-            _abandon(sys.stdout)
-            ctx.exit(1)
-        except OSError as error:
-            # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
-            _abandon(sys.stdout)
-            place = f"{error.filename}: " if error.filename else ""
-            raise StatedFailure(f"{place}{error.strerror or error}.") from error
+        with _failures_stated(), on_endings(interrupt):
+            return super().invoke(ctx)
 
 
 class Boundary(Bounded, click.Group):
@@ -88,6 +100,14 @@ def warnings_printed() -> Iterator[None]:
         yield
     finally:
         log.removeHandler(handler)
+
+
+def _print_any_name() -> None:
+    """Let stdout take each name of a file: the bytes of one that is no text, and "?" for what it cannot show."""
+    stdout = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
+        is_utf8 = stdout.encoding.lower() in ("utf-8", "utf8")
+        stdout.reconfigure(errors="surrogateescape" if is_utf8 else "replace")
 
 
 def _abandon(stream: TextIO) -> None:

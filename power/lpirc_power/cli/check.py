@@ -59,10 +59,10 @@ def check(file: Path, budget_as: str | None, stated: Stated, as_json: bool) -> N
     if budget_as:
         click.echo(_budgets(measurement, budget_as))
     elif as_json:
-        facts = [check_facts(one) for one in found]
+        facts = _facts(measurement)
         click.echo(json.dumps(facts[0] if len(facts) == 1 else facts))
     else:
-        blocks = ["\n".join(check_lines(one)) for one in found]
+        blocks = ["\n".join(each) for each in _lines(measurement)]
         click.echo("\n\n".join(blocks))
     failures = [failure for one in found if (failure := failure_of(one))]
     failures += what_lacks(measurement)
@@ -78,6 +78,20 @@ def _budgets(found: Recorded | Series | Group, form: str) -> str:
             "The file has no energy, so it has no uncertainty budget.",
         )
     return BUDGETS[form](budgets)
+
+
+def _facts(found: Recorded | Series | Group) -> list[dict[str, object]]:
+    if isinstance(found, Group):
+        named = found.recordings.items()
+        return [{"name": name} | check_facts(one) for name, one in named]
+    return [check_facts(one) for one in recordings_in(found)]
+
+
+def _lines(found: Recorded | Series | Group) -> list[list[str]]:
+    if isinstance(found, Group):
+        named = found.recordings.items()
+        return [[f"{'name':16} {name}", *check_lines(one)] for name, one in named]
+    return [check_lines(one) for one in recordings_in(found)]
 
 
 def recordings_in(found: Recorded | Series | Group) -> Sequence[Recorded]:

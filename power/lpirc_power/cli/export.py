@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.cli.page_file import require_free, written_whole
+from lpirc_power.cli.page_file import beside, require_free, written_whole
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.parquet_export import write_parquet
@@ -35,7 +35,7 @@ def export(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     file, with a column `recording`. FILE is what `meter check` takes. It needs pyarrow: pip install
     'lpirc-power[parquet]'.
     """  # noqa: D301  click wants the character itself
-    wanted = output or file.with_suffix(".parquet")
+    wanted = output or beside(file, ".parquet")
     require_free(wanted, force=force)
     found = read_any(file, stated)
     with written_whole(wanted) as fresh:

@@ -16,7 +16,8 @@ def write_page(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all. Raises MeterError `recording-file`, OSError."""
     require_free(path, force=force)
     with written_whole(path) as fresh:
-        fresh.write_text(text, encoding="utf-8")
+        # Half of a surrogate pair, as in the name of a file that is no text, is "?".
+        fresh.write_text(text, encoding="utf-8", errors="replace")
 
 
 @contextlib.contextmanager
@@ -39,6 +40,19 @@ def written_whole(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
+
+
+def beside(file: Path, ending: str) -> Path:
+    """Return the path of a file beside another one: run.html for run.csv.
+
+    Raises MeterError `recording-unreadable` for a folder that has no name of its own, such as "." or "/".
+    """
+    if not file.name:
+        raise MeterError(
+            "recording-unreadable",
+            f"The recording {file} cannot be read: it is a folder; give the name of a file.",
+        )
+    return file.with_suffix(ending)
 
 
 def require_free(path: Path, *, force: bool) -> None:

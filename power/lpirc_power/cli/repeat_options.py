@@ -11,7 +11,7 @@ import click
 
 from lpirc_power.cli.options import LONGEST_S, Figure
 from lpirc_power.recording_run.recorder import Order
-from lpirc_power.recording_run.series_run import MOST_STABLE, SeriesOrder
+from lpirc_power.recording_run.series_run import LEAST_TO_END, MOST_STABLE, SeriesOrder
 
 MOST_ATTEMPTS: Final = 1000
 _ATTEMPTS: Final[click.ParamType[Any]] = click.IntRange(0, MOST_ATTEMPTS)
@@ -77,7 +77,7 @@ class Repeats:
         return self.warm_up.seconds
 
     def require_end(self, duration_s: float | None, command: Sequence[str]) -> None:
-        """Raise a usage error for a series of attempts that do not end by themselves, or a pause between none."""
+        """Raise a usage error for attempts that do not end by themselves, or are too few for what is asked."""
         if self.are_several and not command and duration_s is None:
             raise click.UsageError(
                 "Each attempt of a series needs an end: give a COMMAND or --duration."
@@ -85,6 +85,12 @@ class Repeats:
         if self.cool_down_s and not self.are_several:
             raise click.UsageError(
                 "--cool-down is a pause between attempts: give --repeat or --until-stable."
+            )
+
+        if self.stable and self.attempts and self.attempts < LEAST_TO_END:
+            raise click.UsageError(
+                f"--until-stable takes {LEAST_TO_END} attempts or more, and --repeat {self.attempts} allows no more "
+                f"than {self.attempts}: give --repeat {LEAST_TO_END} or a larger number, or leave it out."
             )
 
     def of(self, order: Order) -> SeriesOrder:
@@ -107,8 +113,8 @@ _OPTIONS: Final = (
         "--until-stable",
         "stable",
         type=_Percent(),
-        help="Make attempts until the interval of their mean is within this part of it, such as 1%: at least 5, and "
-        f"at most those of --repeat, by default {MOST_STABLE}.",
+        help="Make attempts until the interval of their mean is within this part of it, such as 1%, three times in "
+        f"a row: at least {LEAST_TO_END}, and at most those of --repeat, by default {MOST_STABLE}.",
     ),
     click.option(
         "--warm-up",

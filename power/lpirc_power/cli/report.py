@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.cli.page_file import write_page
+from lpirc_power.cli.page_file import beside, write_page
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.page.measurement_page import measurement_page
@@ -35,7 +35,7 @@ def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     how it was measured. It is one file without a script and needs no network; it can be printed. FILE is what `meter
     check` takes.
     """  # noqa: D301  click wants the character itself
-    page = output or file.with_suffix(".html")
+    page = output or beside(file, ".html")
     text = measurement_page(read_any(file, stated))
     write_page(page, text, force=force)
     click.echo(str(page))

@@ -71,6 +71,8 @@ def read_any(path: Path, stated: Stated | None = None) -> Recorded | Series | Gr
 
 def _record_of_several(path: Path) -> Path | None:
     """Return run.json for a run.csv that is not there: the name that was given to a series, or to several meters."""
+    if not path.name:  # a folder such as "." or "/": its reader says so
+        return None
     beside = record_path(path)
     return beside if not is_there(path) and has_record(beside) else None
 

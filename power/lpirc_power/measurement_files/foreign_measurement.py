@@ -28,7 +28,6 @@ NEVER_ANSWERED: Final = (
 )  # fmt: skip
 """Checks that need what no other program's file says, unless it contradicts them."""
 OF_INTEGRATOR: Final = ("integrator-trapezoid", "integrator-steps", "integrator-time")
-LEAST_READINGS: Final = 2
 
 
 def foreign_recorded(
@@ -42,15 +41,15 @@ def foreign_recorded(
     """Return the recording in a file of another program, with the checks that the file can answer.
 
     `setup` holds what a person states of the ranges and filters; its update interval counts if `is_interval_stated`,
-    else it is the median pause. Raises MeterError: those of `read_foreign`, `recording-empty` (a single reading), and
+    else it is the median pause. Raises MeterError: those of `read_foreign`, `recording-empty` (a single time), and
     `meter-wrong-model` if no driver knows the model.
     """
     found = read_foreign(path, reader)
     readings = found.readings
-    if len(readings) < LEAST_READINGS:
+    if readings[-1].monotonic_s == readings[0].monotonic_s:
         raise MeterError(
             "recording-empty",
-            f"The recording {path} holds a single reading, which has no energy.",
+            f"The recording {path} holds the readings of one time alone; an energy needs two times.",
         )
     if not any(math.isfinite(one.power_w) for one in readings):
         raise MeterError(

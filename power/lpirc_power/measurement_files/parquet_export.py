@@ -36,15 +36,24 @@ def write_parquet(found: Recorded | Series | Group, path: Path) -> int:
     is_single = isinstance(found, Recorded)
     schema = _schema(pa, named, is_single=is_single)
     rows = 0
-    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    # Opened here: pyarrow takes no name that is not UTF-8, and its failures name no reason of the system's.
+    with (
+        path.open("wb") as file,
+        parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
         for name, recorded in named.items():
             for batch in _batches(recorded.readings):
                 columns = _columns(batch)
                 if not is_single:
-                    columns = {RECORDING: [name] * len(batch), **columns}
+                    columns = {RECORDING: [_text(name)] * len(batch), **columns}
                 writer.write_table(pa.Table.from_pydict(columns, schema=schema))
                 rows += len(batch)
     return rows
+
+
+def _text(name: str) -> str:
+    """Return a name with "?" for what is no text, as in the name of a file that is not UTF-8."""
+    return name.encode(errors="replace").decode()
 
 
 def recordings_by_name(found: Recorded | Series | Group) -> dict[str, Recorded]:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from lpirc_power.addresses.visa_address import place_here
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterError
 from lpirc_power.marks.mark_list import MarkList
-from lpirc_power.meter import SIMULATED
+from lpirc_power.meter import SIMULATED, Identity
 from lpirc_power.presence import is_there
 from lpirc_power.record.document import GroupRecord, Member, Part
 from lpirc_power.record.record_file import record_path
@@ -21,6 +22,7 @@ from lpirc_power.recording_run.kept_record import (
     printable,
     program_version,
     require_free_record,
+    require_text_name,
     written,
 )
 from lpirc_power.recording_run.recorder import Order, Recorder
@@ -42,6 +44,15 @@ def group_order(order: Order, name: str, address: str) -> Order:
     )
 
 
+def _only_key(found: Identity | None, address: str) -> str | None:
+    """Return what no other meter has: its identity, or the address of a simulated one; None if nothing is known."""
+    if found is None:
+        return None
+    if found.serial != SIMULATED:
+        return str(found)
+    return place_here(address)  # simulated meters of no serial number are all alike
+
+
 class GroupRun:
     """One run of a group of meters, by name. `problem` says what a person must know of it, None if all is well.
 
@@ -57,6 +68,7 @@ class GroupRun:
         self._order = order
         self._course = course
         self._clocks = clocks
+        require_text_name(order.output)
         self._path = require_free_record(order.output, force=order.force)
         self._recorders = {
             name: Recorder(group_order(order, name, address), clocks)
@@ -111,9 +123,10 @@ class GroupRun:
         seen: dict[str, str] = {}
         for name, one in self._recorders.items():
             found = one.identity
-            if found is None or found.serial == SIMULATED:
-                continue  # simulated meters of no serial number are all alike
-            other = seen.setdefault(str(found), name)
+            key = _only_key(found, one.order.address)
+            if key is None:
+                continue
+            other = seen.setdefault(key, name)
             if other != name:
                 raise MeterBusy(
                     f"{other} and {name} are the same meter, {found}; two recordings cannot use one integrator."

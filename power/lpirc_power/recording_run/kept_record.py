@@ -46,7 +46,8 @@ def require_free_record(recording: Path, *, force: bool) -> Path:
     if not force:
         raise MeterError(
             "recording-file",
-            f"{path}, the record of {recording.name}, exists already; choose another name, or add --force.",
+            f"{path}, where the record of {recording.name} would be, exists already; choose another name, or add "
+            "--force.",
         )
     if not has_record(path):
         raise MeterError(
@@ -55,6 +56,18 @@ def require_free_record(recording: Path, *, force: bool) -> Path:
             "another name.",
         )
     return path
+
+
+def require_text_name(recording: Path) -> None:
+    """Raise MeterError `recording-file` for a name that is no text: a record of several files could not name them."""
+    try:
+        recording.name.encode()
+    except UnicodeEncodeError:
+        raise MeterError(
+            "recording-file",
+            f"{recording.name!a} is not a name in UTF-8, and the record of several recordings names them; choose "
+            "another name.",
+        ) from None
 
 
 class KeptRecord:

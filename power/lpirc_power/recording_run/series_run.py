@@ -19,6 +19,7 @@ from lpirc_power.recording_run.kept_record import (
     printable,
     program_version,
     require_free_record,
+    require_text_name,
     written,
 )
 from lpirc_power.recording_run.logbook import require_free
@@ -32,6 +33,8 @@ LEAST_STABLE: Final = 5
 """Attempts before a series may end as stable: with fewer, the interval is narrow by chance too often."""
 IN_A_ROW: Final = 3
 """Attempts after each of which it must be stable: a series that ends at its luckiest moment holds less than it says."""
+LEAST_TO_END: Final = LEAST_STABLE + IN_A_ROW - 1
+"""Attempts after which a series can end as stable at the earliest."""
 MOST_STABLE: Final = 60
 """Attempts after which a series that is not stable gives up, unless another number is given.
 
@@ -108,6 +111,7 @@ class SeriesRun:
         self._clocks = clocks
         self._told = told
         order = wanted.order
+        require_text_name(order.output)
         self._path = require_free_record(order.output, force=order.force)
         for kind, number in self._attempts():
             path = wanted.output(kind, number)

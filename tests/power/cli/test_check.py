@@ -97,6 +97,27 @@ def test_powers_that_are_all_no_data_are_one_sentence(
     assert ended.stderr == "meter: No reading of the recording old.csv has a power.\n"
 
 
+@pytest.mark.parametrize("rows", ["1,36\n", "1,36\n1,36\n", "1,36\n1,37\n"])
+def test_readings_of_one_time_have_no_energy_and_are_not_called_a_single_one(
+    meter: Run, tmp_path: Path, rows: str
+) -> None:
+    (tmp_path / "old.csv").write_text(f"time_s,power_w\n{rows}")
+    ended = meter("check", "old.csv")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert "holds the readings of one time alone" in ended.stderr
+
+
+def test_each_meter_of_several_is_named(meter: Run, tmp_path: Path) -> None:
+    Made(tmp_path).group("pair", {"main": steady(6.0), "board": steady(5.0)})
+    shown = meter("check", "pair.json").stdout.split("\n\n")
+    assert [one.splitlines()[0].split() for one in shown] == [
+        ["name", "main"],
+        ["name", "board"],
+    ]
+    facts = json.loads(meter("check", "pair.json", "--json").stdout)
+    assert [one["name"] for one in facts] == ["main", "board"]
+
+
 def test_marks_of_a_power_log_have_their_energies(meter: Run, tmp_path: Path) -> None:
     stamp = "Time,01-22-2021 15:05:{:02}.322,Watts,36.0,Volts,120.0,Amps,0.3,PF,1.0"
     rows = [stamp.format(second) for second in range(60)]

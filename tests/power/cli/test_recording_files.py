@@ -139,7 +139,7 @@ def test_a_record_that_is_in_the_way_is_not_overwritten_unless_told(
     (tmp_path / "run.csv").unlink()
     refused = meter(*run)
     assert (refused.returncode, one_line(refused.stderr)) == (1, True)
-    assert "run.json, the record of run.csv, exists already" in refused.stderr
+    assert "run.json, where the record of run.csv would be, exists" in refused.stderr
     meter(*run, "--force")
     assert read_recorded(tmp_path / "run.json").doubts == ()
 

@@ -104,12 +104,12 @@ def test_a_series_that_never_gets_stable_gives_up_and_says_so(
     )
     ended = meter(
         "record", address, "-o", "run.csv", *FIXED, "--until-stable", "0.1%",
-        "--repeat", "5", "--json", "--", sys.executable, "-c", different,
+        "--repeat", "7", "--json", "--", sys.executable, "-c", different,
     )  # fmt: skip
     facts = json.loads(ended.stdout.splitlines()[-1])
     assert ended.returncode == 1
-    assert facts["count"] == 5
-    assert "After 5 attempts the interval of the mean is" in facts["stopped"]
+    assert facts["count"] == 7
+    assert "After 7 attempts the interval of the mean is" in facts["stopped"]
 
 
 def test_ctrl_c_ends_a_series_and_tells_what_there_is(
@@ -191,6 +191,10 @@ def test_a_warm_up_in_seconds_is_a_pause_before_the_start(
         (("--until-stable", "1", "--duration", "1"), "has no %"),
         (("--until-stable", "-1%", "--duration", "1"), "--until-stable"),
         (("--until-stable", "nan%", "--duration", "1"), "--until-stable"),
+        (
+            ("--until-stable", "1%", "--repeat", "6", "--duration", "1"),
+            "--until-stable takes 7 attempts or more, and --repeat 6 allows no more",
+        ),
         (("--warm-up", "-1", "--duration", "1"), "--warm-up"),
         (("--warm-up", "xs", "--duration", "1"), "--warm-up"),
         (("--warm-up", "infs", "--duration", "1"), "--warm-up"),

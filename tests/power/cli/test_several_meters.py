@@ -108,10 +108,11 @@ def test_one_meter_may_not_be_given_twice(simulate: Any, meter: Any) -> None:
     assert "is given twice" in ended.stderr
 
 
+@pytest.mark.parametrize("serial", [("--serial", "S1"), ()])
 def test_two_addresses_of_one_meter_are_noticed_before_the_start(
-    simulate: Any, meter: Any, tmp_path: Path
+    simulate: Any, meter: Any, tmp_path: Path, serial: tuple[str, ...]
 ) -> None:
-    address = simulate("--serial", "S1").address
+    address = simulate(*serial).address
     alias = address.replace("127.0.0.1", "localhost")
     ended = meter("record", f"a={address}", f"b={alias}", "-o", "run.csv", *PROGRAM)
     assert (ended.returncode, one_line(ended.stderr)) == (1, True)

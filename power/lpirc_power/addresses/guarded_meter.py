@@ -17,6 +17,7 @@ from lpirc_power.meter import (
     Reading,
     Status,
 )
+from lpirc_power.reading_problem import reading_problem
 
 _RETURNS: Final[dict[str, type]] = {
     "state": IntegratorState,
@@ -77,6 +78,9 @@ class _Guarded:
             self._checked(name, found, _RETURNS[name])
         if name == "read_update":
             self._require_update(cast("tuple[object, ...]", found))
+            self._require_numbers(name, cast("tuple[Reading, bool]", found)[0])
+        elif isinstance(found, Reading):
+            self._require_numbers(name, found)
         return found
 
     def _call(self, name: str, call: Callable[[], object]) -> object:
@@ -96,6 +100,12 @@ class _Guarded:
         kinds = tuple(type(one) for one in found)
         if kinds != (Reading, bool):
             raise self._wrong("read_update", "a tuple of Reading and bool", found)
+
+    def _require_numbers(self, name: str, found: Reading) -> None:
+        if problem := reading_problem(found):
+            raise self._plugin.failure(
+                f"returns from `{name}` a reading that {problem}"
+            )
 
     def _wrong(self, name: str, kind: str, found: object) -> MeterError:
         text = repr(found)

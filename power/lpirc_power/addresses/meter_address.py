@@ -6,25 +6,29 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.addresses.driver_registry import (
     FAILURES,
     VISA,
+    Plugin,
     SchemePlugin,
     scheme_of,
     schemes,
 )
 from lpirc_power.addresses.guarded_meter import guarded
-from lpirc_power.addresses.visa_address import stated_limits
+from lpirc_power.addresses.visa_address import family_of, stated_limits
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
-from lpirc_power.meter import Identity, Limits, Meter
+from lpirc_power.meter import Driver, Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
 from lpirc_power.scheme import Scheme
 from lpirc_power.visa.resources import wrong
 
 _log: Final = logging.getLogger(__name__)
+BEHIND_VISA: Final = (VISA, "sim")
+"""Schemes whose meters are made by the driver of a family."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")
 """Scheme at the beginning of an address; in a VISA resource, two colons follow the first word."""
 
@@ -70,8 +74,9 @@ class MeterAddress:
 
 
 def limits_of(model: str) -> Limits | None:
-    """Return the accuracy data of a model ("WT310E"), or None if no driver states it.
+    """Return the accuracy data of a model ("WT310E") whose address is not known, or None if no driver states it.
 
+    For a meter that answered, `limits_at` asks its own driver.
     Records write _ for blanks in a model's name; both spellings are accepted.
     """
     found = _stated_limits(model)
@@ -92,6 +97,46 @@ def _stated_limits(model: str) -> Limits | None:
     return None
 
 
+@dataclass(frozen=True)
+class Answering:
+    """The driver of the meter that answers at an address: a Scheme, or a family of VISA meters."""
+
+    plugin: Plugin
+    kind: type[Scheme] | type[Driver]
+
+    @property
+    def is_built_in(self) -> bool:
+        """Return True if the driver is part of this distribution."""
+        return self.plugin.is_built_in
+
+    def limits(self, model: str) -> Limits | None:
+        """Return the limits of error that this driver states of a model, in the spelling of a record, too."""
+        found = stated_limits(self.plugin, self.kind, model)
+        if found is None and "_" in model:
+            return stated_limits(self.plugin, self.kind, model.replace("_", " "))
+        return found
+
+
+def driver_at(address: str, found: Identity) -> Answering | None:
+    """Return the driver that makes the meter of this identity at an address; None if none is installed."""
+    try:
+        one, _ = _parsed(address)
+        if one.plugin.name not in BEHIND_VISA:
+            return Answering(one.plugin, one.scheme)
+        return Answering(*family_of(found))
+    except MeterError:
+        return None
+
+
+def limits_at(address: str, found: Identity) -> Limits | None:
+    """Return the limits of error of the meter that answers at an address; None if its driver states none.
+
+    The name of a model is not enough: another driver that knows it says nothing about this meter.
+    """
+    driver = driver_at(address, found)
+    return None if driver is None else driver.limits(found.model)
+
+
 def standing(
     found: Identity,
     address: str,
@@ -103,14 +148,14 @@ def standing(
 
     `loopback_meter` is the operator's statement that a real meter is behind a loopback address, for example behind a
     tunnel. `official_makers` are the makers whose meters count in the contest. A model is
-    known if a driver states its limits of error.
+    known if the driver of the address states its limits of error.
     """
     excluded = excluded_by_identity(found, official_makers)
     if excluded is not None:
         return excluded
     if _is_simulated(address):
         return Standing.SIMULATED
-    if limits_of(found.model) is None:
+    if limits_at(address, found) is None:
         return Standing.UNKNOWN_MODEL
     if not is_loopback(address):
         return Standing.OFFICIAL

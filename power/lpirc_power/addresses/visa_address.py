@@ -10,6 +10,7 @@ from lpirc_power.addresses.driver_registry import FAILURES, Plugin, families
 from lpirc_power.addresses.guarded_meter import guarded
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
+from lpirc_power.limit_problems import limit_problems
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Driver, Identity, Limits, Meter, VisaLink
 from lpirc_power.scheme import Scheme
@@ -140,7 +141,7 @@ def family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
 def stated_limits(
     plugin: Plugin, driver: type[Driver] | type[Scheme], model: str
 ) -> Limits | None:
-    """Return the limits of error that a driver states; log a value of another type and return None."""
+    """Return the limits of error that a driver states; None if it states none, or what cannot be, which is logged."""
     try:
         limits: object = driver.limits(model)
     except (
@@ -148,10 +149,15 @@ def stated_limits(
     ) as error:  # another distribution's, and the other drivers still count
         _log.warning("%s", plugin.failed("state its limits of error", error).sentence)
         return None
-    if limits is None or isinstance(limits, Limits):
+    if limits is None:
+        return None
+    if not isinstance(limits, Limits):
+        words = f"returns {limits!r:.60} from `limits`, not Limits or None"
+    elif problems := limit_problems(limits):
+        words = f"states limits of error of {model} that cannot be ({'; '.join(problems)}), so they are unknown"
+    else:
         return limits
-    told = plugin.failure(f"returns {limits!r:.60} from `limits`, not Limits or None")
-    _log.warning("%s", told.sentence)
+    _log.warning("%s", plugin.failure(words).sentence)
     return None
 
 

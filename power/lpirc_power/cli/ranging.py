@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from lpirc_power.addresses.meter_address import standing
+from lpirc_power.addresses.meter_address import limits_at, standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
 from lpirc_power.cli.options import (
     DURATION,
@@ -119,7 +119,9 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     load = drawn(readings, peaks)
     if math.isnan(load.voltage_v + load.current_a):
         raise _nothing_seen(load)
-    return Ranged(identity, standing(identity, address), setup, choices, load, headroom)
+    counts = standing(identity, address)
+    limits = limits_at(address, identity)
+    return Ranged(identity, counts, setup, choices, load, headroom, limits)
 
 
 def _nothing_seen(load: Drawn) -> MeterError:

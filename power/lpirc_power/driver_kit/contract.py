@@ -6,7 +6,6 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from datetime import datetime
 from typing import Any, Final
 
 from lpirc_power.driver_kit.bench import Bench
@@ -21,6 +20,7 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import Identity, Meter, Reading
+from lpirc_power.reading_problem import reading_problem as type_problem
 from lpirc_power.scheme import Scheme
 
 Allowed = tuple[type[MeterError], ...]
@@ -30,19 +30,6 @@ FOREVER_S: Final = 1e9
 """An update interval that no meter has."""
 WALL_S: Final = 5.0
 """Allowed difference of a reading's UTC from the host's clock."""
-FLOATS: Final = (
-    "monotonic_s",
-    "voltage_v",
-    "current_a",
-    "apparent_va",
-    "power_w",
-    "power_factor",
-    "energy_wh",
-    "integrator_s",
-    "voltage_range_v",
-    "current_range_a",
-)
-BOOLS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")
 
 
 def addresses(bench: Bench) -> Iterator[Finding]:
@@ -235,16 +222,8 @@ def closing(bench: Bench) -> Iterator[Finding]:
 
 def reading_problem(reading: Reading) -> str:
     """Return what in a reading is not as the protocol says; empty if all is."""
-    for name in FLOATS:
-        value = getattr(reading, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return f"has {name} = {value!r}, where a number must be; NaN is no data"
-    for name in BOOLS:
-        value = getattr(reading, name)
-        if not isinstance(value, bool):
-            return f"has {name} = {value!r}, where True or False must be"
-    if not isinstance(reading.utc, datetime) or reading.utc.utcoffset() is None:
-        return f"has utc = {reading.utc!r}, without its time zone: use clocks.utcnow()"
+    if problem := type_problem(reading):
+        return problem
     shown = reading.voltage_v, reading.current_a, reading.power_w
     if any(math.isinf(one) for one in shown) and not reading.over_range:
         return "has an infinite value, which is over range, and over_range is False"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.addresses.meter_address import MeterAddress, limits_of
+from lpirc_power.addresses.meter_address import MeterAddress, limits_at
 from lpirc_power.driver_kit.bench import Bench, Sample
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.driver_kit.integrator import continued_problems
@@ -34,7 +34,7 @@ def age(bench: Bench, meter: Meter) -> Iterator[Finding]:
     looks_s = statistics.median(
         later.asked_s - earlier.asked_s for earlier, later in pairwise(samples)
     )
-    limits = limits_of(meter.identity.model)
+    limits = limits_at(bench.address, meter.identity)
     changes = [
         (later.asked_s, later.reading.energy_wh - earlier.reading.energy_wh)
         for earlier, later in pairwise(samples)

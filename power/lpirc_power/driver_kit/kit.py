@@ -141,7 +141,7 @@ def _polled(bench: Bench, meter: Meter) -> Iterator[Finding]:
     bench.samples = bench.polled(meter, bench.seconds)
     yield from readings.values(bench)
     yield from readings.units(bench)
-    yield from readings.load(bench, meter.identity.model)
+    yield from readings.load(bench, meter.identity)
     yield from readings.updates(bench)
     yield from readings.speed(bench)
     yield from readings.order(bench)

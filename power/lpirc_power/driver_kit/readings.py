@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of
+from lpirc_power.addresses.meter_address import limits_at
 from lpirc_power.driver_kit.bench import Bench, Sample, mean_power_w
 from lpirc_power.driver_kit.contract import clock_problem, reading_problem
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.energy.power_error_limit import Load, limit_of_load
-from lpirc_power.meter import Limits, Reading
+from lpirc_power.meter import Identity, Limits, Reading
 from lpirc_power.own_term import own_limit_w
 
 VA_SHARE: Final = 0.05
@@ -101,7 +101,7 @@ def _thousand(shown: float, expected: float) -> str:
     return ""
 
 
-def load(bench: Bench, model: str) -> Iterator[Finding]:
+def load(bench: Bench, identity: Identity) -> Iterator[Finding]:
     """`load`: the known load is measured within the limits that the driver states."""
     known = bench.load
     if known is None:
@@ -114,7 +114,7 @@ def load(bench: Bench, model: str) -> Iterator[Finding]:
             "load", "No reading shows a power.", "Connect the load, and give power_w."
         )
         return
-    limits = limits_of(model)
+    limits = limits_at(bench.address, identity)
     problems = []
     if known.is_steady:
         shown_w = mean_power_w(finite)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of, standing
+from lpirc_power.addresses.meter_address import limits_at, standing
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, holds, not_tried
 from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
@@ -49,7 +49,7 @@ def recording(bench: Bench) -> Iterator[Finding]:
         end_s=start_s + elapsed_s,
         setup=setup,
         model=identity.model,
-        limits=limits_of(identity.model),
+        limits=limits_at(bench.address, identity),
         official=counts.official,
         changes=changes,
         start_stop_s=None if ran_s is None else ran_s - elapsed_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Protocol
 
 from lpirc_power.clocks import Clocks
@@ -44,6 +44,15 @@ class Sample:
     current_a: float = math.nan
     apparent_va: float = math.nan
     power_factor: float = math.nan
+
+    def __post_init__(self) -> None:
+        """Raise TypeError for what is no number, as the text of an answer."""
+        for one in fields(self):
+            value: object = getattr(self, one.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(
+                    f"{one.name} of a Sample is {value!r:.40}, where a number must be"
+                )
 
 
 def unofficial(model: str, serial: str, firmware: str) -> Identity:

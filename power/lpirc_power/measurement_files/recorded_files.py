@@ -6,11 +6,9 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of, standing
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
@@ -22,6 +20,7 @@ from lpirc_power.measurement_files.bare_recording import (
     start_s_of,
     step_sentence,
 )
+from lpirc_power.measurement_files.known_meter import as_known
 from lpirc_power.meter import Reading
 from lpirc_power.record.document import (
     AnyRecord,
@@ -160,7 +159,7 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         )
     _require_marks(ended.marks, path)
     started = record.started
-    measured, differing = _as_known(ended.measured, record)
+    measured, differing = as_known(ended.measured, record)
     return Recorded(
         identity=NO_IDENTITY if started is None else started.identity,
         measured=measured,
@@ -173,42 +172,6 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         record=record,
         doubts=(*differing, *doubts),
     )
-
-
-def _as_known(
-    measured: Measurement, record: Record
-) -> tuple[Measurement, tuple[str, ...]]:
-    """Return a measurement with the limits and the standing that a driver here gives its meter, and what differed.
-
-    Anybody can write a record. A meter that no driver here knows keeps what its record says.
-    """
-    started = record.started
-    known = None if started is None else limits_of(started.identity.model)
-    if started is None or known is None:
-        return measured, ()
-    counts = standing(started.identity, record.address)
-    told = [
-        word
-        for word, stated, found in (
-            ("limits of error", measured.limits, known),
-            ("standing", measured.standing, counts),
-        )
-        if stated != found
-    ]
-    if not told:
-        return measured, ()
-    as_known = replace(
-        measured,
-        model=started.identity.model,
-        limits=known,
-        standing=counts,
-        official=counts.official,
-    )
-    sentence = (
-        f"The record states other {' and '.join(told)} of this {started.identity.model} than the program here, "
-        "whose are used: the record is of another version, or was changed."
-    )
-    return as_known, (sentence,)
 
 
 def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:
@@ -274,10 +237,11 @@ def _cut(
         end_s=last.monotonic_s,
         setup=record.setup,
         model=identity.model,
-        limits=None if started is None else limits_of(identity.model),
+        limits=None,
         official=started is not None and started.standing.official,
         standing=None if started is None else started.standing,
     )
+    measured, _ = as_known(measured, record)
     idle = None if started is None else started.idle
     return Recorded(
         identity,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of
+from lpirc_power.addresses.meter_address import limits_at
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.accuracy_checks import LARGEST_UNCERTAINTY
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
@@ -82,7 +82,7 @@ class Daemon:
         kept = mode, found.crest_factor, *filters, found.synchronize, element
         self._setup = Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept)
         self._is_set = False
-        self._limits = limits_of(self._identity.model)
+        self._limits = limits_at(address, self._identity)
         self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
         self._measures = False

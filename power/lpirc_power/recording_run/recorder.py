@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of, standing
+from lpirc_power.addresses.meter_address import limits_at, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
@@ -240,7 +240,7 @@ class Recorder:
             end_s=end_s,
             setup=self._setup,
             model=identity.model,
-            limits=limits_of(identity.model),
+            limits=limits_at(self.order.address, identity),
             official=counts.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - (end_s - start.monotonic_s),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.power_error_limit import uncertainty
-from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
+from lpirc_power.meter import Choices, Identity, Limits, Peaks, Reading, Setup, Status
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
@@ -33,6 +32,7 @@ class Probe:
     peaks: Peaks
     reading: Reading
     element: str = "1"
+    limits: Limits | None = None
 
     @property
     def uncertainty(self) -> float | None:
@@ -45,9 +45,10 @@ class Probe:
             status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
             status.crest_factor, status.line_filter, element=self.element,
         )  # fmt: skip
-        limits = limits_of(self.identity.model)
         load = (reading.power_w, reading.apparent_va)
-        return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
+        return uncertainty(
+            present, self.limits, reading.voltage_v, reading.current_a, *load
+        )
 
 
 def probe_facts(probe: Probe) -> dict[str, object]:

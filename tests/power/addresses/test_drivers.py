@@ -200,13 +200,15 @@ def test_of_another_distributions_models_only_the_official_makers_count_and_only
     assert (
         standing(Identity("ACME", "PM100", "1", "1"), address) is Standing.OTHER_MAKER
     )
-    assert (
-        standing(Identity("YOKOGAWA", "PM100", "1", "1"), address) is Standing.OFFICIAL
-    )
-    assert (
-        standing(Identity("YOKOGAWA", "PM200", "1", "1"), address)
-        is Standing.UNKNOWN_MODEL
-    )
+    makers = ("YOKOGAWA", "ACME")
+    for maker, model, counts in (
+        ("ACME", "PM100", Standing.OFFICIAL),
+        ("ACME", "PM200", Standing.UNKNOWN_MODEL),
+        # Its driver makes meters of ACME alone: nothing of YOKOGAWA answers with this name.
+        ("YOKOGAWA", "PM100", Standing.UNKNOWN_MODEL),
+    ):
+        found = Identity(maker, model, "1", "1")
+        assert standing(found, address, official_makers=makers) is counts
 
 
 def test_an_identity_has_four_parts_and_what_follows_is_left_out() -> None:

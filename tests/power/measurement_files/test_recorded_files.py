@@ -368,8 +368,11 @@ def test_limits_and_standing_of_a_known_meter_are_those_of_its_driver_and_the_di
     found = read_recorded(path)
     assert found.uncertainty == whole.uncertainty
     assert (found.standing, found.measured.official) == (Standing.SIMULATED, False)
-    said = "The record states other limits of error and standing of this WT310E"
-    assert found.doubts[0].startswith(said)
+    assert found.doubts[:2] == (
+        "The record states other limits of error of this WT310E than the driver here: reading_share = 1e-06, not "
+        "0.001. Those of the driver are used.",
+        "The record states the standing official of this meter, and the driver here simulated, which is used.",
+    )
 
 
 def test_a_recording_that_a_series_names_twice_is_refused(

@@ -200,6 +200,8 @@ def _gaps_shape(unseen: Unseen) -> tuple[Distribution, tuple[float, ...]]:
 
 
 def _resolution_terms(energy: Energy) -> Iterator[Term]:
+    if energy.is_summed:
+        return
     yield Term(
         code=RESOLUTION_WH,
         name="the resolution of WH",

@@ -75,7 +75,7 @@ class Energy:
     makes it unknown. `edges` is how long the integrator may have run beyond the window, and `profile` up to 20 powers
     that were read, as parts of the mean power and each as likely: the power in that time may be any of them. `ended`
     says since when the integrator did not run; the energy then has no uncertainty. `has_ranges` is False if no range is
-    set and no reading names one.
+    set and no reading names one. `is_summed` is True for a trapezoid of powers, which no counter has shown.
     """
 
     energy_wh: float
@@ -101,6 +101,7 @@ class Energy:
     ended: str = ""
     has_ranges: bool = True
     is_larger_of_two: bool = False
+    is_summed: bool = False
 
     @property
     def unseen_share(self) -> float:

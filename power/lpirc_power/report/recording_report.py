@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from lpirc_power.energy import (
@@ -42,6 +42,8 @@ UNKNOWN: Final = "unknown"
 """Maker of a meter that no record names."""
 LEAST_UPDATES: Final = 10
 """Minimum length, in updates, of a window with a mean power; in a shorter window, start and stop distort it."""
+INTEGRATED: Final = "integrator-trapezoid"
+"""The check that a recording without an energy of the meter's integrator cannot answer."""
 JOULES_PER_WH: Final = 3600.0
 
 
@@ -108,7 +110,10 @@ class Recorded:
     @functools.cached_property
     def energy(self) -> Energy:
         """The measured energy with its limit of error, whether or not it is valid."""
-        return energy_of(self.measured.inside(self.readings), self.measured)
+        found = energy_of(self.measured.inside(self.readings), self.measured)
+        if INTEGRATED not in self.unanswered:
+            return found
+        return replace(found, is_summed=True, edges=replace(found.edges, age_s=0.0))
 
     @functools.cached_property
     def mean_power(self) -> MeanPower | None:
@@ -288,7 +293,7 @@ def _power(recorded: Recorded) -> str:
     if recorded.mean_power is not None:
         return mean_power_words(recorded.mean_power)
     why = "too short compared with the time for starting and stopping the integrator"
-    if "integrator-trapezoid" in recorded.unanswered:
+    if INTEGRATED in recorded.unanswered:
         why = "too few for a mean: how long the first and the last one count is unknown"
     return (
         f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "

@@ -44,6 +44,20 @@ def test_the_budget_as_text_has_each_term_with_its_share(
     assert any(one.startswith("combined ") and "100.0%" in one for one in lines)
 
 
+def test_a_trapezoid_of_somebodys_powers_has_no_terms_of_a_counter(
+    meter: Run, tmp_path: Path
+) -> None:
+    rows = "".join(f"{second},36,120,0.3\n" for second in range(20))
+    (tmp_path / "old.csv").write_text(f"seconds,Power (W),U (V),I (A)\n{rows}")
+    stated = ("--voltage-range", "150", "--current-range", "0.5")
+    for options in ((), ("--model", "WT310E", *stated)):
+        ended = meter("check", "old.csv", "--budget", "csv", *options)
+        codes = [one["code"] for one in csv.DictReader(io.StringIO(ended.stdout))]
+        assert "start-stop" in codes
+        assert not {"age", "resolution-wh", "resolution-time"} & set(codes)
+        assert "IM WT310-17EN" not in ended.stdout
+
+
 def test_a_budget_in_another_form_is_refused(meter: Run, tmp_path: Path) -> None:
     Made(tmp_path).series("some", [steady(6.0)])
     ended = meter("check", "some.json", "--budget", "html")

@@ -13,6 +13,7 @@ NO_DATA: Final = frozenset(
     (
         "", "nan", "na", "n/a", "[n/a]", "#n/a", "null", "none", "nil", "-", "--", "---", "----", "no data",
         "[not supported]", "not supported", "unknown error", "[unknown error]",
+        "unavailable", "unknown",
     )
 )  # fmt: skip
 """Words that stand for no data, in small letters."""

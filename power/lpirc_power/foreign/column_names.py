@@ -26,6 +26,7 @@ UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "counted": {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
     "date": {},
+    "millisecond": {},
     "mark": {},
 }  # fmt: skip
 """Quantities that a column may have, and the size of its units in W, V, A, VA, Wh or s."""
@@ -42,24 +43,35 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
         "p", "power", "active power", "real power", "p active", "power draw", "power draw average",
         "power draw instant", "total power", "average power", "avg power", "mean power", "pwr", "wattage",
         "input power", "system power", "board power", "p1", "p 1", "p e1", "leistung", "wirkleistung",
-        "apower", "power total", "active power total", "total active power",
+        "apower", "power total", "active power total", "total active power", "main power", "main avg power",
+        "vdd in", "pom 5v in", "current power",
     ),
     "voltage": (
-        "v", "u", "voltage", "vrms", "urms", "v rms", "u rms", "bus voltage", "input voltage", "u1", "u 1",
-        "spannung",
+        "v", "u", "voltage", "vrms", "urms", "v rms", "u rms", "bus voltage", "input voltage", "u1", "u 1", "u e1",
+        "urms 1", "spannung", "main voltage", "main avg voltage",
     ),
-    "current": ("i", "current", "irms", "i rms", "input current", "i1", "i 1", "strom"),
-    "apparent": ("apparent power", "apparent", "s1", "scheinleistung"),
-    "factor": ("pf", "power factor", "lambda", "cos phi", "cosphi", "leistungsfaktor", "\N{GREEK SMALL LETTER LAMDA}"),
-    "energy": ("energy", "total energy", "accumulated energy", "energy total", "wp", "e", "watt hours", "total"),
+    "current": (
+        "i", "current", "irms", "i rms", "input current", "i1", "i 1", "i e1", "irms 1", "strom",
+        "main current", "main avg current",
+    ),
+    "apparent": ("apparent power", "apparent", "s1", "s e1", "s 1", "scheinleistung"),
+    "factor": (
+        "pf", "power factor", "lambda", "lambda e1", "lambda 1", "cos phi", "cosphi", "leistungsfaktor",
+        "\N{GREEK SMALL LETTER LAMDA}",
+    ),
+    "energy": (
+        "energy", "total energy", "accumulated energy", "energy total", "wp", "e", "watt hours", "total", "wh e1",
+        "wh 1", "main energy",
+    ),
     "counted": ("integrator", "integration time", "integration", "itime"),
     "time": (
         "t", "time", "timestamp", "time stamp", "datetime", "date time", "utc", "utc time", "elapsed",
         "elapsed time", "monotonic", "unix time", "unixtime", "unix timestamp", "epoch", "epoch time", "ts",
         "relative time", "time utc", "local time", "run time", "runtime", "zeit", "zeitstempel",
-        "uhrzeit", "datum uhrzeit", "datum zeit", "zeitpunkt", "messzeit",
+        "last changed", "last updated", "uhrzeit", "datum uhrzeit", "datum zeit", "zeitpunkt", "messzeit",
     ),
     "date": ("date", "day", "datum"),
+    "millisecond": ("millisecond", "msec"),
     "mark": ("mark", "marker", "label", "phase"),
 }  # fmt: skip
 _CASED: Final = {"S": ("apparent", 1.0), "s": ("time", 1.0), "T": ("time", None), "A": ("current", 1.0)}  # fmt: skip
@@ -154,6 +166,12 @@ def plain_unit(text: str) -> str:
         return f"mega {unit}"
     unit = unit.casefold()
     return _LONG_UNITS.get(unit, unit)
+
+
+def plain_name(head: str) -> str:
+    """Return a head in small letters, without its unit in brackets, with blanks for all other signs."""
+    parted = bracketed(head)
+    return _plain(parted[0] if parted else head)
 
 
 def _plain(text: str) -> str:

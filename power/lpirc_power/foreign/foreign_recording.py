@@ -23,6 +23,10 @@ from lpirc_power.foreign.column_names import (
 )
 from lpirc_power.foreign.decimal_sign import Cell, decimal_sign
 from lpirc_power.foreign.foreign_times import Times, even_times, times_of
+from lpirc_power.foreign.mixed_recordings import (
+    require_its_scale,
+    require_one_device,
+)
 from lpirc_power.foreign.stated_units import require_its_unit
 from lpirc_power.foreign.table_reader import ForeignTable, read_table
 from lpirc_power.meter import IntegratorState, Reading
@@ -85,7 +89,7 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     table, signed = _with_decimal_sign(table, columns, reader)
     date = columns.get("date")
     if "time" in columns:
-        times = times_of(table, columns["time"], date)
+        times = times_of(table, columns["time"], date, columns.get("millisecond"))
     elif reader.interval_s is not None:
         times = even_times(table, reader.interval_s)
     else:
@@ -95,6 +99,8 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     values: dict[str, Floats] = {
         name: _values(table, columns[name]) for name in _VALUES if name in columns
     }
+    require_one_device(table, {one.place for one in columns.values()})
+    require_its_scale(table, columns, values)
     notes = [*table.notes, times.note, *signed, *_notes(table, columns)]
     if "power" not in values:
         values["power"] = values["voltage"] * values["current"]
@@ -222,7 +228,7 @@ def _values(table: ForeignTable, column: Column) -> Floats:
 
 
 def _notes(table: ForeignTable, columns: Mapping[str, Column]) -> list[str]:
-    used = [one for name, one in columns.items() if name not in ("time", "date")]
+    used = [one for name, one in columns.items() if name in _WORDS]
     named = [f"{one.head!r} is the {_WORDS[one.quantity]}{_unit(one)}" for one in used]
     notes = [f"Column {', column '.join(named)}."] if named else []
     places = {one.place for one in columns.values()}

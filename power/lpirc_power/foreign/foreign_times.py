@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from lpirc_power.errors import MeterError
@@ -17,6 +19,11 @@ from lpirc_power.foreign.table_reader import ForeignTable
 from lpirc_power.recording import NO_DATE
 
 DAY_S: Final = 86_400.0
+HOUR_S: Final = 3600.0
+SET_BACK: Final = (
+    "; if the clock was set back from summer time there, give the times with their "
+    "offsets, or cut the file in two"
+)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 SLASHED: Final = re.compile(r"\s*\d{1,2}/\d{1,2}/\d{2,4}", re.ASCII)
 Parse = Callable[[str], float | None]
@@ -43,12 +50,17 @@ def even_times(table: ForeignTable, interval_s: float) -> Times:
     )
 
 
-def times_of(table: ForeignTable, column: Column, date: Column | None) -> Times:
-    """Return the times of a column, with that of the dates if there is one.
+def times_of(
+    table: ForeignTable,
+    column: Column,
+    date: Column | None,
+    millisecond: Column | None = None,
+) -> Times:
+    """Return the times of a column, with that of the dates and of the milliseconds if there are some.
 
     Raises MeterError: `recording-value` (no time), `recording-order` (a time that goes back).
     """
-    texts = [_text(cells, column, date) for _, cells in table.rows]
+    texts = [_text(cells, column, date, millisecond) for _, cells in table.rows]
     parse, note, is_dated = _parser(table, column, texts[0])
     found: list[float] = []
     days = 0.0
@@ -62,18 +74,51 @@ def times_of(table: ForeignTable, column: Column, date: Column | None) -> Times:
             days += DAY_S  # a clock without a date has passed midnight
             value += DAY_S
         if value < before:
+            back_s = before - value
+            is_set_back = _is_local(text) and abs(back_s - HOUR_S) < HOUR_S / 2
+            more = SET_BACK if is_set_back else ""
             raise MeterError(
                 "recording-order",
                 f"{table.path}, line {line}: the time goes back from {texts[len(found) - 1]!r} to {text!r}; a file "
-                "holds one recording, in the order of its times.",
+                f"holds one recording, in the order of its times{more}.",
             )
         found.append(value)
+    if _is_local(texts[0]):
+        note += _summer_time(texts, found)
     begin = EPOCH + timedelta(seconds=found[0]) if is_dated else NO_DATE
     return Times([one - found[0] for one in found], begin, note)
 
 
-def _text(cells: Sequence[str], column: Column, date: Column | None) -> str:
+def _is_local(text: str) -> bool:
+    """Return True for a time of day without an offset, whose clock may be set to summer time and back."""
+    return ":" in text and not _has_offset(text)
+
+
+def _summer_time(texts: Sequence[str], found: Sequence[float]) -> str:
+    """Return a sentence if a pause is an hour longer than the others, as when a clock is set to summer time."""
+    pauses_s = [after - before for before, after in pairwise(found)]
+    if not pauses_s:
+        return ""
+    usual_s = statistics.median(pauses_s)
+    place = pauses_s.index(max(pauses_s))
+    over_s = pauses_s[place] - usual_s
+    if not 0 < usual_s < HOUR_S / 60 or abs(over_s - HOUR_S) > 2 * usual_s:
+        return ""
+    return (
+        f" From {texts[place]!r} to {texts[place + 1]!r} is an hour more than between the others: if the clock was set "
+        "to summer time there, the energy has an hour too much; give the times with their offsets."
+    )
+
+
+def _text(
+    cells: Sequence[str],
+    column: Column,
+    date: Column | None,
+    millisecond: Column | None,
+) -> str:
     time = cells[column.place]
+    if millisecond and ":" in time and not {".", ","} & set(time):
+        time = f"{time}.{cells[millisecond.place]:0>3}"
     return f"{cells[date.place]} {time}" if date else time
 
 

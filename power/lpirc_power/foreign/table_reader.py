@@ -12,6 +12,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.foreign.cell_values import moment
 from lpirc_power.foreign.column_names import quoted, recognized
 from lpirc_power.foreign.file_kind import NO_TEXT, decoded, kind_of
+from lpirc_power.foreign.program_logs import program_log
 from lpirc_power.foreign.stated_units import is_unit, with_units
 from lpirc_power.presence import status
 from lpirc_power.recording import require_file
@@ -59,6 +60,11 @@ def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
     samples = [one for one in filled if _is_sample(one[1])]
     if samples:
         return _log(path, samples, filled)
+    if has_head and (found := program_log(path, filled)):
+        notes = (*of_text, found.note)
+        return ForeignTable(
+            path, found.heads, found.rows, ",", 0, found.skipped, notes=notes
+        )
     separator, lead = _heading(path, filled, has_head=has_head)
     heads_of, rows = _parted(path, filled[lead:], separator)
     of_units: Sequence[str] = ()
@@ -183,7 +189,7 @@ def _heading(
     raise MeterError(
         "recording-format",
         f"{path}, line {first}: {text.strip()[:60]!r} names no columns. Write a first line with their names, or name "
-        "them by their places: --columns time=1,power=2.",
+        "them by their places, as --columns time=1,power=2 where column 2 is the power.",
     )
 
 

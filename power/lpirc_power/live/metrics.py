@@ -53,6 +53,11 @@ def _seen_s(meter: LiveMeter) -> float | None:
     return None if meter.reading is None else meter.reading.utc.timestamp()
 
 
+def _link_up(meter: LiveMeter) -> float | None:
+    """Return 1 or 0; None after the recording, whose link is closed."""
+    return None if meter.is_stopped else float(not meter.lost)
+
+
 METRICS: Final = (
     Metric("lpirc_power_watts", "gauge", "Active power of the last update.", _current("power_w")),
     Metric("lpirc_voltage_volts", "gauge", "Voltage of the last update.", _current("voltage_v")),
@@ -67,7 +72,7 @@ METRICS: Final = (
         lambda one: float(one.flagged),
     ),
     Metric("lpirc_link_losses_total", "counter", "Losses of the link to the meter.", lambda one: float(one.losses)),
-    Metric("lpirc_link_up", "gauge", "1 while the link to the meter works.", lambda one: float(not one.lost)),
+    Metric("lpirc_link_up", "gauge", "1 while the link to the meter works.", _link_up),
     Metric(
         "lpirc_recording", "gauge", "1 while the meter integrates for a recording.",
         lambda one: float(one.begin_s is not None and not one.is_stopped),

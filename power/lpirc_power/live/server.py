@@ -56,7 +56,8 @@ class Answers:
             made_s, content = self._made.get(path, (-FRESH_S, b""))
             now_s = time.monotonic()
             if now_s - made_s >= FRESH_S:
-                content = make().encode()
+                # A file name may have bytes that are no text, and is shown all the same.
+                content = make().encode(errors="replace")
                 self._made[path] = (now_s, content)
         return kind, content
 

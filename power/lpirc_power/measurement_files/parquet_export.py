@@ -13,7 +13,7 @@ from typing import Any, Final
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.meter import Reading
-from lpirc_power.recording import COLUMNS
+from lpirc_power.recording import COLUMNS, NO_DATE
 from lpirc_power.report.check_report import check_facts
 from lpirc_power.report.recording_report import Recorded
 
@@ -113,6 +113,15 @@ def _columns(readings: Iterable[Reading]) -> dict[str, list[object]]:
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
     for one in readings:
         for name in COLUMNS:
-            value = getattr(one, name)
-            columns[name].append(value.value if name == "state" else value)
+            columns[name].append(_cell(one, name))
     return columns
+
+
+def _cell(reading: Reading, name: str) -> object:
+    """Return a value for Parquet; None for the date of a recording that has no dates."""
+    if name == "state":
+        return reading.state.value
+    if name == "utc" and reading.utc.year <= NO_DATE.year:
+        return None
+    value: object = getattr(reading, name)
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -172,6 +173,55 @@ def test_a_reading_after_a_gap_is_old_as_soon_as_any_other(reading: Make) -> Non
         state.on_reading("run", reading(time_s))
     clock.now_s = 64.0
     assert "lpirc_power_watts" not in metrics_text(state.view())
+
+
+SAMPLE = re.compile(
+    r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (NaN|[+-]Inf|-?[0-9.e+-]+)'
+)
+
+
+def test_the_metrics_are_what_prometheus_reads(reading: Make) -> None:
+    """HELP and TYPE stand once before their samples, in base units; the names of counters end with _total."""
+    state = LiveState(Clock())
+    for name in ("run", 'a"b\\c\nd'):
+        state.on_armed(name, IDENTITY)
+        state.on_start(name, Moment(0.0, NOW))
+        state.on_reading(name, reading(0.1, power_w=math.inf, voltage_v=math.nan))
+    text = metrics_text(state.view())
+    assert text.endswith("\n")
+    kinds: dict[str, str] = {}
+    seen = set()
+    family = ""
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _, word, name, told = line.split(" ", 3)
+            assert (word == "TYPE") == (name == family)
+            if word == "TYPE":
+                assert name not in kinds
+                kinds[name] = told
+            family = name
+            continue
+        found = SAMPLE.fullmatch(line)
+        assert found, line
+        assert found[1] == family
+        assert found[1] in kinds
+        assert (found[1], found[2]) not in seen
+        seen.add((found[1], found[2]))
+        float(found[3])
+    assert kinds["lpirc_energy_joules_total"] == "counter"
+    for name, kind in kinds.items():
+        assert (kind == "counter") == name.endswith("_total")
+    units = {"watts", "volts", "amperes", "voltamperes", "ratio", "seconds", "joules"}
+    words = [set(name.split("_")) for name in kinds]
+    assert all(any(unit in one for one in words) for unit in units)
+
+
+def test_after_the_recording_its_link_is_neither_up_nor_down(reading: Make) -> None:
+    state = started(Clock())
+    state.on_reading("run", reading(9.0))
+    assert "lpirc_link_up" in metrics_text(state.view())
+    state.on_stop("run", reading(10.0, state=IntegratorState.STOP))
+    assert "lpirc_link_up" not in metrics_text(state.view())
 
 
 def test_names_are_escaped_for_prometheus(reading: Make) -> None:

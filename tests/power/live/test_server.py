@@ -69,6 +69,16 @@ def test_page_part_and_metrics_are_answered(port: int) -> None:
     assert asked(port, method="HEAD")[1] == ""
 
 
+def test_a_file_name_that_is_no_text_is_shown_all_the_same(
+    state: LiveState, port: int
+) -> None:
+    state.on_armed("run\udcff", Identity("YOKOGAWA", "WT310E", "S2", "F1"))
+    for path in ("/", "/now", "/metrics"):
+        status, content, _ = asked(port, path)
+        assert status == 200
+        assert "run?" in content
+
+
 @pytest.mark.parametrize(
     "host",
     [

@@ -50,6 +50,14 @@ def test_every_reading_is_there_again(made: Made, tmp_path: Path) -> None:
             assert math.isnan(row[name]) if is_nan else row[name] == value
 
 
+def test_a_recording_without_dates_has_none_in_the_file(tmp_path: Path) -> None:
+    old = tmp_path / "old.csv"
+    old.write_text("time_s,power_w\n0,36\n1,36\n")
+    path = tmp_path / "old.parquet"
+    write_parquet(read_any(old, Stated()), path)
+    assert parquet.read_table(path)["utc"].to_pylist() == [None, None]
+
+
 def test_the_metadata_say_what_the_rows_do_not(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     write_parquet(

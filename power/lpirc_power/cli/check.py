@@ -63,7 +63,7 @@ def check(file: Path, budget_as: str | None, stated: Stated, as_json: bool) -> N
         click.echo(json.dumps(facts[0] if len(facts) == 1 else facts))
     else:
         blocks = ["\n".join(each) for each in _lines(measurement)]
-        click.echo("\n\n".join(blocks))
+        click.echo("\n\n".join(blocks), nl=bool(blocks))
     failures = [failure for one in found if (failure := failure_of(one))]
     failures += what_lacks(measurement)
     if failures:

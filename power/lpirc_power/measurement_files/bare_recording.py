@@ -48,7 +48,7 @@ def read_alone(path: Path) -> Recorded:
         integrator_wh=last.energy_wh,
         integrator_s=last.integrator_s,
         start_s=start_s,
-        end_s=max(_end_s(readings), start_s),
+        end_s=max(end_s_of(readings), start_s),
         setup=_setup(readings),
         model=UNKNOWN,
         limits=None,
@@ -104,7 +104,7 @@ def start_s_of(readings: Sequence[Reading]) -> float:
     return min([readings[0].monotonic_s, *began_s])
 
 
-def _end_s(readings: Sequence[Reading]) -> float:
+def end_s_of(readings: Sequence[Reading]) -> float:
     """Return about when the integrator ended: at the last reading before the one of the stop."""
     if len(readings) > 1 and readings[-1].state is not IntegratorState.START:
         return readings[-2].monotonic_s

@@ -16,12 +16,13 @@ from lpirc_power.measurement_files.bare_recording import (
     CLOCK_STEP_S,
     NO_IDENTITY,
     clock_steps,
+    end_s_of,
     read_alone,
     start_s_of,
     step_sentence,
 )
 from lpirc_power.measurement_files.known_meter import as_known
-from lpirc_power.meter import Reading
+from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.record.document import (
     AnyRecord,
     Ended,
@@ -38,7 +39,7 @@ from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import Series, attempt_names
+from lpirc_power.report.series_report import ATTEMPT, Series, attempt_names
 
 __all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
 
@@ -69,19 +70,31 @@ def read_measurement(path: Path) -> Recorded | Series | Group:
 
 def _series(record: SeriesRecord, path: Path) -> Series:
     """Return a series; an attempt whose files no longer hold what they held is left out, too, with why."""
-    folder = path.parent
-    found = tuple(read_recorded(folder / name) for name in record.recordings)
-    before = tuple(read_recorded(folder / name) for name in record.warm_up)
-    counted: dict[str, Recorded] = {}
     left_out = [*record.left_out]
-    names = attempt_names(found)
-    for name, one, file in zip(names, found, record.recordings, strict=True):
+    found = _readable(ATTEMPT, record.recordings, path.parent, left_out)
+    before = _readable("warm-up", record.warm_up, path.parent, left_out)
+    counted: dict[str, Recorded] = {}
+    for name, one in zip(attempt_names(found), found, strict=True):
         if why := why_not_counted(one):
+            file = record_path(Path(one.file)).name
             left_out.append(LeftOut(name, f"{one.file} {why}.", file))
         else:
             counted[name] = one
     attempts = tuple(counted.values())
     return Series(record, attempts, before, str(path), tuple(left_out), tuple(counted))
+
+
+def _readable(
+    kind: str, names: Sequence[str], folder: Path, left_out: list[LeftOut]
+) -> tuple[Recorded, ...]:
+    """Return the recordings that can be read; the others go to `left_out`."""
+    found = []
+    for name in names:
+        try:
+            found.append(read_recorded(folder / name))
+        except MeterError as error:
+            left_out.append(LeftOut(f"{kind} in {name}", error.sentence, name))
+    return tuple(found)
 
 
 def _require_once(record: AnyRecord, path: Path) -> None:
@@ -226,15 +239,19 @@ def _cut(
     ):
         raise _of_another(path, csv)
     identity = NO_IDENTITY if started is None else started.identity
+    ran_s = end_s_of(readings) - start.monotonic_s
     cut = (
-        f"The recording was cut off: its energy and its checks are those up to the last row, "
-        f"{last.monotonic_s - start.monotonic_s:.1f} s after the start; what the meter counted after it is not known."
+        f"The recording was cut off: its energy and its checks are those up to the last row, {ran_s:.1f} s after the "
+        "start; what the meter counted after it is not known."
+        if last.state is IntegratorState.START
+        else f"The record lacks its end, as after a full disk: by the last row the integrator was stopped about "
+        f"{ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
     )
     measured = Measurement(
         integrator_wh=last.energy_wh,
         integrator_s=last.integrator_s,
         start_s=start.monotonic_s,
-        end_s=last.monotonic_s,
+        end_s=max(end_s_of(readings), start.monotonic_s),
         setup=record.setup,
         model=identity.model,
         limits=None,

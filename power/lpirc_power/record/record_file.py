@@ -137,7 +137,7 @@ def _document(path: Path) -> dict[str, object]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        raise _wrong(path, "it is not JSON") from None
+        raise _wrong(path, "it is not JSON, or was cut short") from None
     return found if isinstance(found, dict) else {}
 
 

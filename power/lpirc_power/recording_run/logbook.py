@@ -171,8 +171,14 @@ class Logbook:
                 "%s was removed while it was recorded, and has been written again.",
                 self.path,
             )
-        except OSError:
+        except FileExistsError:
             self.damage = f"Something else took the place of {self.path} while it was recorded: its rows are lost."
+            self.written = 0
+        except OSError as error:
+            self.damage = (
+                f"{self.path} was removed while it was recorded, and cannot be written again "
+                f"({error.strerror}): its rows are lost."
+            )
             self.written = 0
 
     def _begin(self, file: io.FileIO) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import resource
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -154,3 +155,21 @@ def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(
     for path in (place, place / "readings.csv"):
         with pytest.raises(OSError, match=LOOP):
             Logbook(path, force=False)
+
+
+def test_a_folder_that_was_removed_meanwhile_is_said_and_costs_no_reading(
+    tmp_path: Path,
+    reading: Make,
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    logbook = Logbook(folder / "run.csv", force=False)
+    with logbook.opened():
+        logbook.take(reading(1.0))
+        shutil.rmtree(folder)
+        logbook.take(reading(2.0))
+    assert [one.monotonic_s for one in logbook.readings] == [1.0, 2.0]
+    assert logbook.damage == (
+        f"{folder / 'run.csv'} was removed while it was recorded, and cannot be written again "
+        "(No such file or directory): its rows are lost."
+    )

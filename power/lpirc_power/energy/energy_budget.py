@@ -16,6 +16,7 @@ from lpirc_power.energy.limit_parts import (
     ZERO_DRIFT,
 )
 from lpirc_power.energy.measured_energy import Edges, Energy
+from lpirc_power.energy.power_beyond import PowerBeyond
 from lpirc_power.energy.power_error_limit import Part
 from lpirc_power.energy.unseen import Unseen
 
@@ -42,8 +43,6 @@ ROUNDED: Final = 1e-3
 DIGITS: Final = 6
 """Digits of mantissa of an integrated value (IM WT310-17EN)."""
 TIME_HALF_S: Final = 0.5
-LEAST_VARIATION: Final = 0.02
-"""Variation of the power, as a part of its mean, below which the power at the window's ends is that mean."""
 
 
 def budget_of(energy: Energy) -> Budget:
@@ -55,7 +54,7 @@ def budget_of(energy: Energy) -> Budget:
     """
     terms = [
         *_meter_terms(energy),
-        start_stop_term(energy.energy_wh, energy.edges, energy.profile),
+        start_stop_term(energy.edges, energy.beyond),
         *age_terms(energy),
         _gaps_term(energy),
         *_resolution_terms(energy),
@@ -101,17 +100,14 @@ def _meter_term(part: Part, wh_per_watt: float, energy: Energy) -> Term:
     )
 
 
-def start_stop_term(
-    energy_wh: float, edges: Edges, profile: tuple[float, ...] = (1.0,)
-) -> Term:
+def start_stop_term(edges: Edges, beyond: PowerBeyond) -> Term:
     """Return the term of start and stop of an energy: the integrator may have run longer than the window.
 
     It is an error on one side, from 0 to the limit, and is not corrected. Beside errors that are symmetric about 0, an
     interval about the uncorrected energy then holds as much as with a rectangle from - to + the limit, and the root of
     the mean square is the same. A length that is known exactly is an error of that size.
     """
-    powers = (*profile[:-1], max(profile[-1], edges.peak))
-    is_steady = max(powers) - min(powers) < LEAST_VARIATION
+    is_steady = len(beyond.profile) == 1
     distribution = Distribution.RECTANGULAR if is_steady else Distribution.MIXED
     if edges.is_known:
         distribution = Distribution.TWO_POINT
@@ -125,9 +121,9 @@ def start_stop_term(
         half_width=edges.most_s if has_window else None,
         unit="s",
         distribution=distribution,
-        sensitivity_wh=_wh_per_s(energy_wh, edges),
+        sensitivity_wh=beyond.mean_w / 3600.0,
         source=source,
-        profile=(1.0,) if is_steady else powers,
+        profile=beyond.profile,
     )
 
 

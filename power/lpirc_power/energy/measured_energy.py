@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from lpirc_power.energy.integral import WH_RESOLUTION
 from lpirc_power.energy.limit_parts import (
@@ -18,6 +17,7 @@ from lpirc_power.energy.limit_parts import (
     own_parts,
 )
 from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.power_beyond import PowerBeyond, power_beyond
 from lpirc_power.energy.power_error_limit import (
     Load,
     Part,
@@ -30,9 +30,6 @@ from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
-
-PROFILE: Final = 20
-"""Powers that stand for all that were read."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +69,10 @@ class Energy:
     None if unknown.
 
     For the budget: `parts` are those of `meter_limit`, in watts of the mean power; `lacks` is the code of the term that
-    makes it unknown. `edges` is how long the integrator may have run beyond the window, and `profile` up to 20 powers
-    that were read, as parts of the mean power and each as likely: the power in that time may be any of them. `ended`
-    says since when the integrator did not run; the energy then has no uncertainty. `has_ranges` is False if no range is
-    set and no reading names one. `is_summed` is True for a trapezoid of powers, which no counter has shown.
+    makes it unknown. `edges` is how long the integrator may have run beyond the window, and `beyond` the power in that
+    time. `ended` says since when the integrator did not run; the energy then has no uncertainty. `has_ranges` is False
+    if no range is set and no reading names one. `is_summed` is True for a trapezoid of powers, which no counter has
+    shown.
     """
 
     energy_wh: float
@@ -96,7 +93,7 @@ class Energy:
     parts: tuple[Part, ...] = ()
     lacks: str = ""
     edges: Edges = field(default_factory=lambda: Edges(0.0, math.nan, ""))
-    profile: tuple[float, ...] = (1.0,)
+    beyond: PowerBeyond = field(default_factory=PowerBeyond)
     is_age_stated: bool = False
     ended: str = ""
     has_ranges: bool = True
@@ -197,7 +194,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         parts=parts,
         lacks="" if found else _lacks(limits, load, len(shown)),
         edges=edges,
-        profile=_profile(shown, load.power_w),
+        beyond=power_beyond(shown, measured, edges.most_s),
         ended=ended_early(inside, measured),
         has_ranges=_has_ranges(inside, measured),
         is_larger_of_two=found is not None and found.is_larger_of_two,
@@ -261,16 +258,6 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, Sequence[Rea
     current_a = _mean(one.current_a for one in whole)
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
-
-
-def _profile(shown: Sequence[Reading], power_w: float) -> tuple[float, ...]:
-    """Return powers that were read, as parts of the mean power, at equal steps of their distribution."""
-    if not shown or not power_w > 0:
-        return (1.0,)
-    relative = sorted(abs(one.power_w) / power_w for one in shown)
-    steps = min(PROFILE, len(relative))
-    places = (int((step + 0.5) / steps * len(relative)) for step in range(steps))
-    return tuple(round(relative[place], 4) for place in places)
 
 
 def _lacks(limits: Limits | None, load: Load, shown: int) -> str:

@@ -11,6 +11,7 @@ from lpirc_power.notebook.marked_energy import MarkEnergy
 from lpirc_power.page.document import style_sheet
 from lpirc_power.page.parts import Table, check_list, paragraph
 from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.report.advice import advice
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded, figure_rows
 
@@ -49,6 +50,7 @@ def recording_cell(
         paragraph(problem or "", "bad"),
         _figures(figure_rows(found)),
         check_list(failed) if failed else paragraph("All checks hold."),
+        paragraph(advice(found) or ""),
         *(paragraph(note) for note in found.doubts),
     ]
     if found.readings:

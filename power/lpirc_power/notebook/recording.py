@@ -20,7 +20,7 @@ from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
 from lpirc_power.page.recording_charts import charts_of
-from lpirc_power.report.advice import times_to_repeat
+from lpirc_power.report.advice import advised, seconds_to_record, times_to_repeat
 from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.recording_report import (
@@ -171,7 +171,11 @@ class Recording:
     def document(self) -> dict[str, Any]:
         """Return everything, ready for JSON: the document of `meter record --json`."""
         found = self.recorded
-        more = {"marks": marked_facts(found), "repeat_in_loop": times_to_repeat(found)}
+        more = {
+            "marks": marked_facts(found),
+            "repeat_in_loop": times_to_repeat(found),
+            "record_for_s": seconds_to_record(found),
+        }
         return recorded_facts(found) | more
 
     def plot(self) -> Plot:
@@ -180,7 +184,8 @@ class Recording:
 
     def __str__(self) -> str:
         found = self.recorded
-        return "\n".join([*recorded_lines(found), *marked_lines(found)])
+        said = [*recorded_lines(found), *marked_lines(found), *advised(found)]
+        return "\n".join(said)
 
     def __repr__(self) -> str:
         return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"

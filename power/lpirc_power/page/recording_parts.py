@@ -19,6 +19,7 @@ from lpirc_power.page.parts import (
     with_half_width,
 )
 from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.report.advice import advice
 from lpirc_power.report.budget_words import (
     budget_rows,
     expanded_words,
@@ -88,8 +89,9 @@ def verdict(recorded: Recorded) -> str:
 
 
 def notes(recorded: Recorded) -> str:
-    """Return what a stored recording does not say, as sentences."""
-    return "".join(paragraph(one, "quiet") for one in recorded.doubts)
+    """Return the advice for a short recording, and what a stored one does not say, as sentences."""
+    said = [advice(recorded) or "", *recorded.doubts]
+    return "".join(paragraph(one, "quiet") for one in said)
 
 
 def figures(recorded: Recorded) -> str:

@@ -1,15 +1,23 @@
-"""Advice for a recording whose command is too short for its meter."""
+"""Advice for a recording that is too short for its meter."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
+from lpirc_power.energy.energy_budget import AGE, START_STOP
 from lpirc_power.report.recording_report import Recorded
 
 WORTH: Final = 0.01
 """Part of the energy that starting and stopping may cost."""
 MOST_TIMES: Final = 1_000_000
+
+
+def is_short(recorded: Recorded) -> bool:
+    """Return True if start and stop may cost more than 1 % of an energy, in a recording that ran to its end."""
+    if recorded.no_energy or recorded.energy.ended:
+        return False
+    return recorded.energy.start_stop_share > WORTH
 
 
 def times_to_repeat(recorded: Recorded) -> int | None:
@@ -18,22 +26,52 @@ def times_to_repeat(recorded: Recorded) -> int | None:
     None if one run is enough, or if the recording has no command.
     """
     record = recorded.record
+    if record is None or not record.command or not is_short(recorded):
+        return None
     share = recorded.energy.start_stop_share
-    if record is None or not record.command or recorded.no_energy or share <= WORTH:
-        return None
-    if recorded.energy.ended:
-        return None
     times = math.floor(share / WORTH) + 1 if math.isfinite(share) else MOST_TIMES
     return min(times, MOST_TIMES)
 
 
+def seconds_to_record(recorded: Recorded) -> int | None:
+    """Return for how many seconds to record for start and stop to cost less than 1 %; None if it lasted that long."""
+    if not is_short(recorded):
+        return None
+    edges = recorded.energy.edges
+    return math.floor((edges.most_s + edges.peak * edges.age_s) / WORTH) + 1
+
+
 def advice(recorded: Recorded) -> str | None:
     """Return the advice as a sentence; None if there is none."""
-    times = times_to_repeat(recorded)
-    if times is None:
+    seconds = seconds_to_record(recorded)
+    if seconds is None:
         return None
-    share = 100.0 * recorded.energy.start_stop_share
+    what = "The recording"
+    then = f"Record for {seconds} s"
+    times = times_to_repeat(recorded)
+    if times is not None:
+        what = "COMMAND"
+        then = f"Run it {times} times in a loop"
+    lasted_s = recorded.measured.elapsed_s
     return (
-        f"COMMAND is short for this meter: in {recorded.measured.elapsed_s:.3g} s, start and stop may cost {share:.3g} "
-        f"% of its energy. Run it {times} times in a loop: then they cost less than 1 %."
+        f"{what} is short for this meter: in {lasted_s:.3g} s, {_cost(recorded)}. {then}: then they cost less than "
+        "1 %."
     )
+
+
+def _cost(recorded: Recorded) -> str:
+    budget = recorded.budget
+    terms = () if budget is None else budget.terms
+    parts = [one.limit_wh for one in terms if one.code in (START_STOP, AGE)]
+    limits_wh = [one for one in parts if one is not None]
+    is_known = len(limits_wh) == len(parts)
+    share = budget.relative(math.fsum(limits_wh)) if budget and is_known else None
+    if share is None:
+        return "start and stop may cost more than 1 % of its energy"
+    return f"start and stop may cost {100.0 * share:.3g} % of its energy"
+
+
+def advised(recorded: Recorded) -> list[str]:
+    """Return the advice as a line for people; none if there is none."""
+    sentence = advice(recorded)
+    return [] if sentence is None else [f"{'advice':16} {sentence}"]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from lpirc_power.energy import Check
 from lpirc_power.record.document import SeriesRecord
+from lpirc_power.report.advice import (
+    advised,
+    seconds_to_record,
+    times_to_repeat,
+)
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.reading_facts import lines
@@ -27,12 +32,15 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
         "unanswered": list(recorded.unchecked),
         "notes": list(recorded.doubts),
         "marks": marked_facts(recorded),
+        "repeat_in_loop": times_to_repeat(recorded),
+        "record_for_s": seconds_to_record(recorded),
     }
 
 
 def check_lines(recorded: Recorded) -> list[str]:
     """Return a recording as lines for people: its figures, every check, and how its file was read."""
     found = [*lines(figure_rows(recorded)), *marked_lines(recorded)]
+    found += advised(recorded)
     for one in in_order(recorded.checks):
         word = "holds" if one.ok else one.severity
         found.append(f"{word:16} {one.code}: {one.sentence}")

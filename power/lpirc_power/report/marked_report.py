@@ -20,6 +20,7 @@ from lpirc_power.energy.energy_budget import (
 )
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
+from lpirc_power.energy.power_beyond import PowerBeyond
 from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.meter import Reading
@@ -146,7 +147,6 @@ def _budget(
         energy_of(loads, _measured(energy, whole)),
         unseen=course.unseen(recorded.energy.unseen, stretches),
         edges=Edges(0.0, energy.duration_s, ""),
-        profile=(1.0,),
         ended=ended_early(loads, whole),
     )
     has_gaps = bool(of_load.unseen.stretches)
@@ -186,8 +186,7 @@ def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
 
 def _end_terms(energy: StretchEnergy, recorded: Recorded) -> Iterator[Term]:
     """Yield the terms of start and stop, and of an age, where a stretch reaches an end of the recording."""
-    edges = recorded.energy.edges
-    yield start_stop_term(energy.end_w * edges.window_s / 3600.0, edges)
+    yield start_stop_term(recorded.energy.edges, PowerBeyond(energy.end_w))
     yield from age_terms(recorded.energy)
 
 

@@ -19,6 +19,7 @@ from lpirc_power.energy import (
     energy_of,
 )
 from lpirc_power.energy.continuity import why_lost
+from lpirc_power.energy.energy_budget import AGE, START_STOP
 from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
 from lpirc_power.energy.mean_power import IntegratedTime, MeanPower, mean_power_of
@@ -193,7 +194,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     net = recorded.above_idle_budget
     limit = recorded.uncertainty
     start_stop = (
-        None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
+        None if limit is None else json_ready(100.0 * _start_stop_share(recorded))
     )
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
@@ -321,7 +322,7 @@ def _accuracy(recorded: Recorded) -> str:
     if limit is None or not math.isfinite(limit):
         return "unknown"
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    if share := recorded.energy.start_stop_share:
+    if share := _start_stop_share(recorded):
         shown += f", including {100.0 * share:.3g} % for start and stop"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
@@ -330,6 +331,15 @@ def _accuracy(recorded: Recorded) -> str:
     return shown + (
         ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""
     )
+
+
+def _start_stop_share(recorded: Recorded) -> float:
+    """Return the part of the guaranteed limit that is of start and stop, and of an age, relative to the energy."""
+    budget = recorded.budget
+    if budget is None:
+        return 0.0
+    limits_wh = [one.limit_wh or 0.0 for one in budget.terms if one.code in (START_STOP, AGE)]  # fmt: skip
+    return budget.relative(math.fsum(limits_wh)) or 0.0
 
 
 def _uncertainty(recorded: Recorded) -> dict[str, str]:

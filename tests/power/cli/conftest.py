@@ -83,9 +83,7 @@ def went_well(ended: subprocess.CompletedProcess[str]) -> bool:
 
 def start_stop_j(facts: dict[str, Any]) -> float:
     """What starting and stopping took at 36 W, and one update, as the recording itself has measured it."""
-    return float(
-        36 * facts["duration_s"] * facts["accuracy"]["start_stop_percent"] / 100
-    )
+    return float(facts["energy_j"] * facts["accuracy"]["start_stop_percent"] / 100)
 
 
 def one_line(text: str) -> bool:

@@ -217,7 +217,8 @@ def test_a_command_that_is_too_short_is_told_how_often_to_run_it(
     run = ("record", address, "-o", "run.csv", "--force", "--json", *FIXED)
     facts = json.loads(meter(*run, *SHORT).stdout)
     times = facts["repeat_in_loop"]
-    share = facts["accuracy"]["start_stop_percent"]
+    (term,) = [one for one in facts["budget"]["terms"] if one["code"] == "start-stop"]
+    share = 100.0 * term["half_width"] / facts["duration_s"]
     assert share / times < 1.0 <= share / (times - 1)
     timed = json.loads(meter(*run, "--duration", "1").stdout)
     assert timed["repeat_in_loop"] is None

@@ -187,10 +187,14 @@ def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None
         assert energy.limit is not None
         limit_wh = energy.limit * energy.energy_wh
         assert budget.guaranteed_wh is not None
+        # The limit takes start and stop at the mean power, the budget at the largest.
+        at_mean_wh = energy.start_stop_share * energy.energy_wh
+        at_largest_wh = by_code(budget)["start-stop"].limit_wh or 0.0
+        at_largest_wh += getattr(by_code(budget).get("age"), "limit_wh", 0.0)
         assert budget.guaranteed_wh >= limit_wh * (1.0 - 1e-12)
-        more_wh = max(by_code(budget)["start-stop"].profile) - 1.0
-        more_wh *= energy.edges.most_s * energy.energy_wh / energy.edges.window_s
-        assert budget.guaranteed_wh == pytest.approx(limit_wh + max(more_wh, 0.0))
+        assert budget.guaranteed_wh == pytest.approx(
+            limit_wh - at_mean_wh + at_largest_wh
+        )
         shares = [budget.share(one) or 0.0 for one in budget.terms]
         assert math.fsum(shares) == pytest.approx(1.0)
         assert budget.coverage_wh is not None
@@ -419,10 +423,52 @@ def test_a_load_that_varies_widens_the_term_of_its_ends(
     )["start-stop"]
     assert term.distribution is Distribution.MIXED
     assert term.limit_wh == pytest.approx(1.3 * 22.0 / 3600, rel=1e-4)
-    mean_square = (0.8 * 2.0**2 + 0.2 * 22.0**2) / 6.0**2
+    # 22 W are one of 10 powers near the ends, and 2 of 10 of all.
+    mean_square = 0.85 * 2.0**2 + 0.15 * 22.0**2
     assert term.standard_wh == pytest.approx(
-        1.3 * 6.0 / 3600 / math.sqrt(3) * math.sqrt(mean_square), rel=1e-4
+        1.3 / 3600 / math.sqrt(3) * math.sqrt(mean_square), rel=1e-4
     )
+
+
+def test_a_load_that_is_low_at_the_ends_has_less_of_its_work_there(
+    measurement: Any,
+    reading: Any,
+) -> None:
+    """2 W for 30 s, 22 W for 60 s, 2 W for 30 s: half of the powers that stand for the ends are 2 W for certain."""
+
+    def found(load: Any) -> Term:
+        readings = [
+            reading(float(at_s), power_w=load(at_s), apparent_va=load(at_s))
+            for at_s in range(1, 120)
+        ]
+        untimed = {"integrator_timer_s": 0}
+        measured = measurement(untimed, end_s=120.0, start_stop_s=0.3)
+        return by_code(budget_of(energy_of(readings, measured)))["start-stop"]
+
+    low_at_ends = found(lambda at_s: 22.0 if 30 <= at_s < 90 else 2.0)
+    turned = found(lambda at_s: 2.0 if 30 <= at_s < 90 else 22.0)
+    assert low_at_ends.limit_wh == pytest.approx(turned.limit_wh)
+    assert low_at_ends.standard_wh is not None
+    assert turned.standard_wh is not None
+    assert low_at_ends.standard_wh < 0.6 * turned.standard_wh
+
+
+def test_start_and_stop_of_a_very_short_energy_are_at_the_power_that_was_read(
+    measurement: Any,
+    reading: Any,
+) -> None:
+    """In 0.5 s the integrator ran for 0.9 s: WH over the window alone is 1.8 times the power."""
+    readings = [
+        reading(at_s / 10.0, power_w=6.0, apparent_va=6.0) for at_s in range(1, 6)
+    ]
+    short = {"update_interval_s": 0.1, "integrator_timer_s": 0}
+    measured = measurement(
+        short, end_s=0.5, integrator_wh=6.0 * 0.9 / 3600, start_stop_s=0.3
+    )
+    term = by_code(budget_of(energy_of(readings, measured)))["start-stop"]
+    assert term.limit_wh == pytest.approx(1.8 * 6.0 * 0.4 / 3600)
+    assert term.standard_wh is not None
+    assert term.standard_wh < 1.1 * 6.0 * 0.4 / 3600 / math.sqrt(3)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,8 @@ def test_the_interval_holds_the_true_power_in_93_to_97_of_100_recordings(
     mean = found(reading, ran(measurement, 4.0, 0.18))
     assert mean.half_w is not None
     # Of the meter: 0.1 % of reading, 0.05 % of the range of 15 W.
-    of_reading, of_range = 0.001 * TRUE_W, 0.0005 * 15.0
+    of_reading = 0.001 * TRUE_W
+    of_range = 0.0005 * 15.0
     held = 0
     for _ in range(2000):
         longer_s = dice.uniform(0.0, 0.36)

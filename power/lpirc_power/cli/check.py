@@ -20,9 +20,11 @@ from lpirc_power.report.check_report import (
     check_facts,
     check_lines,
     failure_of,
+    series_warnings,
     what_lacks,
 )
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_report import series_warning_lines
 
 BUDGETS: Final = {"text": budget_text, "csv": budget_csv}
 
@@ -84,14 +86,18 @@ def _facts(found: Recorded | Series | Group) -> list[dict[str, object]]:
     if isinstance(found, Group):
         named = found.recordings.items()
         return [{"name": name} | check_facts(one) for name, one in named]
-    return [check_facts(one) for one in recordings_in(found)]
+    more = series_warnings(found)
+    return [check_facts(one) | more for one in recordings_in(found)]
 
 
 def _lines(found: Recorded | Series | Group) -> list[list[str]]:
     if isinstance(found, Group):
         named = found.recordings.items()
         return [[f"{'name':16} {name}", *check_lines(one)] for name, one in named]
-    return [check_lines(one) for one in recordings_in(found)]
+    blocks = [check_lines(one) for one in recordings_in(found)]
+    if isinstance(found, Series) and found.warnings:
+        blocks.append(series_warning_lines(found))
+    return blocks
 
 
 def recordings_in(found: Recorded | Series | Group) -> Sequence[Recorded]:

@@ -12,6 +12,7 @@ from lpirc_power.comparison.alike import (
     settings_that_differ,
 )
 from lpirc_power.comparison.attempts import Side
+from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.recording import NO_DATE
 
 LONGER: Final = 0.02
@@ -46,6 +47,8 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(second),
         *_duration_warnings(first, second),
         *_time_warnings(first, second),
+        *_attempt_warnings(first),
+        *_attempt_warnings(second),
         *_unknown_warnings(first, second),
         *first.left_out,
         *second.left_out,
@@ -89,6 +92,12 @@ def _command_warnings(side: Side) -> Iterator[str]:
     if len(commands) > 1:
         shown = "; ".join(sorted(command or "no command" for command in commands))
         yield f"The commands of {side.name} differ: {shown}."
+
+
+def _attempt_warnings(side: Side) -> Iterator[str]:
+    files = [one.file for one in side.recordings]
+    for sentence in attempt_warnings(side.energies_wh, files):
+        yield f"{side.name}: {sentence}"
 
 
 def _duration_warnings(first: Side, second: Side) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from lpirc_power.comparison.alike import settings_that_differ
 from lpirc_power.comparison.attempts import Compared, attempt_of
 from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.recording import Recording
@@ -72,7 +73,8 @@ def mean_of(
 
     `mark` takes the energies of a mark, `above_idle` those above the idle power. Recordings that were cut off or
     interrupted, whose COMMAND failed, or that need review, do not count unless `incomplete` is True; one without an
-    energy never does. A `DoubtfulEnergy` warning names each, and meters or setups that differ. A single recording shows
+    energy never does. A `DoubtfulEnergy` warning names each, meters or setups that differ, a trend from attempt to
+    attempt, and attempts far outside the others. A single recording shows
     no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without a recording that counts,
     if one is given twice, or for a mark and above idle at once; `comparison-energy` if one lacks the mark or the idle
     power, or has no energy above 0 of it.
@@ -91,11 +93,15 @@ def mean_of(
         )
     _require_different(recordings)
     _warn_of_others(counted)
+    found = [(one.energy_wh, one.budget) for one in counted]
     if mark or above_idle:
         energies = Compared(mark, above_idle)
         parts = [attempt_of(one.recorded, energies) for one in counted]
-        return _mean([(one.energy_wh, one.budget) for one in parts])
-    return _mean([(one.energy_wh, one.budget) for one in counted])
+        found = [(one.energy_wh, one.budget) for one in parts]
+    paths = [str(one.path) for one in counted]
+    for sentence in attempt_warnings([energy_wh for energy_wh, _ in found], paths):
+        warnings.warn(DoubtfulEnergy(sentence), stacklevel=2)
+    return _mean(found)
 
 
 def _mean(found: Sequence[tuple[float, Budget | None]]) -> MeanEnergy:

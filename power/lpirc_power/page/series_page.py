@@ -83,8 +83,10 @@ def _verdict(series: Series) -> str:
         return paragraph(f"{text} {more}", "verdict warn")
     warned = warnings_of(counted)
     more = f" Warnings: {', '.join(warned)}." if warned else ""
-    is_doubtful = bool(stopped or warned or series.left_out)
-    return paragraph(f"{text}{more}", "verdict warn" if is_doubtful else "verdict")
+    is_doubtful = bool(stopped or warned or series.left_out or series.warnings)
+    told = "".join(paragraph(one, "verdict warn") for one in series.warnings)
+    kind = "verdict warn" if is_doubtful else "verdict"
+    return paragraph(f"{text}{more}", kind) + told
 
 
 def _figures(series: Series) -> str:

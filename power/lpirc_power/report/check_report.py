@@ -37,6 +37,13 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
     }
 
 
+def series_warnings(found: Recorded | Series | Group) -> dict[str, object]:
+    """Return what speaks against the interval of a series, ready for JSON; nothing for anything else."""
+    if isinstance(found, Series):
+        return {"series_warnings": list(found.warnings)}
+    return {}
+
+
 def check_lines(recorded: Recorded) -> list[str]:
     """Return a recording as lines for people: its figures, every check, and how its file was read."""
     found = [*lines(figure_rows(recorded)), *marked_lines(recorded)]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.record.document import LeftOut, SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
@@ -92,6 +93,11 @@ class Series:
         return budget_of_mean(budgets) if budgets else None
 
     @functools.cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about attempts that are not independent ones of about normal scatter."""
+        return tuple(attempt_warnings(self.energies_wh, [*self.by_name]))
+
+    @functools.cached_property
     def above_idle_budget(self) -> Budget | None:
         """The mean energy above idle with its budget; None if an attempt has no idle power or no energy."""
         budgets = [
@@ -126,6 +132,7 @@ def series_facts(series: Series) -> dict[str, object]:
         if series.record.stable is None
         else 100.0 * series.record.stable,
         "stopped": series.record.stopped or None,
+        "warnings": list(series.warnings),
         "budget": None if series.budget is None else series.budget.document(),
         "above_idle_wh": None if above is None else json_ready(above.energy_wh),
         "above_idle_budget": None if above is None else above.document(),
@@ -190,4 +197,14 @@ def series_lines(series: Series) -> list[str]:
         named["meter"] = meter_words(series.recordings[0])
     if series.record.stopped:
         named["stopped"] = series.record.stopped
-    return [*found, *lines(named), *check_lines(attempts)]
+    return [
+        *found,
+        *lines(named),
+        *series_warning_lines(series),
+        *check_lines(attempts),
+    ]
+
+
+def series_warning_lines(series: Series) -> list[str]:
+    """Return what speaks against the interval of a series, as lines for people."""
+    return [f"{'warning':16} {one}" for one in series.warnings]

@@ -148,12 +148,15 @@ def test_a_first_measurement(tmp_path: Path) -> None:
 
 def test_a_laboratory_measurement(tmp_path: Path) -> None:
     printed = carry_out(ROOT / "docs" / "lab.md", tmp_path)
-    recorded, _, compared, _ = printed.values()
+    recorded, _, compared, _, worked = printed.values()
     for word in ("warm-up ", "attempt 3 ", "mean energy ", "interval ", "advice "):
         assert f"\n{word}" in recorded
     assert re.search(r"^new takes \d+ % less, interval ", compared)
     assert "inference" in (tmp_path / "new-1.json").read_text()
     assert (tmp_path / "new.html").is_file()
+    above = re.search(r"^above idle +(\S+) Wh \+-.*; idle 20 W over ", worked, re.M)
+    assert above is not None
+    assert float(above[1]) > 16 * 4 / 3600 / 2
 
 
 def test_a_look_at_a_measurement(tmp_path: Path) -> None:

@@ -119,7 +119,8 @@ class Replay:
 
 
 FORMS: Final = (
-    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W; all but "
+    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W, "
+    "while:FILE,idle=2W,busy=9W; all but "
     "csv take ,volts=120V,pf=1,crest=1.414."
 )
 
@@ -142,6 +143,8 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
             return _noise(rest)
         if kind == "cpu":
             return _cpu(rest, clock)
+        if kind == "while":
+            return _while(rest)
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
@@ -164,8 +167,10 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
     return value
 
 
-def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
-    """Return a load's words, its waveform, and its `own` options, each given or the default."""
+def _wave(
+    rest: str, first: str = "power", **own: str
+) -> tuple[list[str], Wave, dict[str, str]]:
+    """Return a load's words, its waveform, and its `own` options, each given or the default; `first` names a word."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
     own = {name: options.pop(name, usual) for name, usual in own.items()}
@@ -179,7 +184,7 @@ def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
             "volts must be above 0, pf above 0 and at most 1, crest at least 1"
         )
     if not words or not words[0].strip():
-        raise ValueError("the power is missing")
+        raise ValueError(f"the {first} is missing")
     return words, Wave(voltage_v, power_factor, crest), own
 
 
@@ -214,13 +219,20 @@ def _noise(rest: str) -> Load:
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    (pid, *_), wave, own = _wave(rest, idle="2W", busy="9W")
+    (pid, *_), wave, own = _wave(rest, "process id", idle="2W", busy="9W")
     idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
     if int(pid) <= 0:
         raise ValueError(f"{pid!r} is not a process id")
     if not operating_system.TELLS_CPU_TIME:
         raise ValueError("the CPU time of a process is not read on Windows")
     return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
+
+
+def _while(rest: str) -> Load:
+    (file, *_), wave, own = _wave(rest, "file", idle="2W", busy="9W")
+    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
+    path = Path(file).absolute()
+    return Drawn(lambda _start, _end: busy_w if path.exists() else idle_w, wave)
 
 
 def _recording(path: Path) -> Load:

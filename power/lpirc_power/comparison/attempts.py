@@ -27,7 +27,8 @@ WARM_UP: Final = "warm-up"
 class Attempt:
     """An energy that is compared, with its budget and its duration: of a whole recording, or of a mark in it.
 
-    `of_load` is the budget of all that the meter measured meanwhile, idle power included.
+    `of_load` is the budget of all that the meter measured meanwhile, idle power included. `stretches` is how often the
+    mark was set.
     """
 
     recorded: Recorded
@@ -35,6 +36,7 @@ class Attempt:
     budget: Budget | None
     of_load: Budget | None
     lasted_s: float
+    stretches: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class Side:
     def mean_s(self) -> float:
         """The mean duration."""
         return statistics.fmean(one.lasted_s for one in self.attempts)
+
+    @property
+    def stretches(self) -> tuple[int, ...]:
+        """How often the mark was set: the different numbers, in order."""
+        return tuple(sorted({one.stretches for one in self.attempts}))
 
     @property
     def begins_s(self) -> tuple[float, ...]:
@@ -218,7 +225,12 @@ def _of_mark(recorded: Recorded, mark: str) -> Attempt:
         )
     energy = one.energy
     return Attempt(
-        recorded, energy.energy_wh, one.budget, one.budget, energy.duration_s
+        recorded,
+        energy.energy_wh,
+        one.budget,
+        one.budget,
+        energy.duration_s,
+        one.count,
     )
 
 

@@ -46,6 +46,7 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(first),
         *_command_warnings(second),
         *_duration_warnings(first, second),
+        *_stretch_warnings(first, second),
         *_time_warnings(first, second),
         *_attempt_warnings(first),
         *_attempt_warnings(second),
@@ -108,6 +109,25 @@ def _duration_warnings(first: Side, second: Side) -> Iterator[str]:
             f"The recordings of {first.name} last {lengths[0]:.3f} s on average, those of {second.name} "
             f"{lengths[1]:.3f} s: the energies hold both power and time."
         )
+
+
+def _stretch_warnings(first: Side, second: Side) -> Iterator[str]:
+    if first.stretches == second.stretches and len(first.stretches) == 1:
+        return
+    counts = [
+        f"{_times(side.stretches)} in a recording of {side.name}"
+        for side in (first, second)
+    ]
+    yield (
+        f"The mark was set {' and '.join(counts)}: the energies are those of all its stretches, so they may be of "
+        "different amounts of work."
+    )
+
+
+def _times(counts: Sequence[int]) -> str:
+    if counts == (1,):
+        return "once"
+    return f"{' or '.join(str(one) for one in counts[:4])} times"
 
 
 def _time_warnings(first: Side, second: Side) -> Iterator[str]:

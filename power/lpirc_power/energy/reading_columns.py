@@ -47,6 +47,16 @@ class ReadingColumns(Sequence[Reading]):
         self._states.append(_STATES.index(reading.state))
         self._moments.append((reading.utc - _EPOCH) // _MICROSECOND)
 
+    @property
+    def monotonic_s(self) -> Sequence[float]:
+        """The times of all readings by the monotonic clock."""
+        return self.floats[0]
+
+    @property
+    def utc_us(self) -> Sequence[int]:
+        """The times of all readings by the wall clock, in microseconds since 1970."""
+        return self._moments
+
     def __len__(self) -> int:
         return len(self._states)
 

@@ -42,6 +42,8 @@ MOST_DELAY_S: Final = 3600.0
 MOST_LOST: Final = 10**12
 AHEAD_S: Final = 0.001
 """By how much a time on the same clock may be later than its arrival."""
+MOST_UPTIME_S: Final = 3.2e9
+"""Largest time of a sender that is believed: a monotonic clock counts from the start of its machine, 100 years ago."""
 CLOSING_S: Final = 5.0
 """Further time for the thread to end."""
 
@@ -267,6 +269,8 @@ class MarksListener:
     def _time(self, peer: _Peer, sent: object, arrived_s: float) -> tuple[float, float]:
         """Return the time of a message on this host's clock, and by how much it may be wrong."""
         sent_s = finite(sent)
+        if abs(sent_s) > MOST_UPTIME_S:
+            raise Wrong
         lag_s = arrived_s - sent_s
         if peer.is_same_clock:
             if lag_s < -AHEAD_S:

@@ -10,8 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
+from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.presence import is_there
 from lpirc_power.record.record_file import record_path, why_no_record
@@ -77,12 +80,11 @@ def _why_alone(path: Path) -> str:
 
 def clock_steps(readings: Sequence[Reading]) -> tuple[str, ...]:
     """Return a sentence if the host's wall clock was set between two readings."""
-    steps_s = [
-        (after.utc - before.utc).total_seconds()
-        - (after.monotonic_s - before.monotonic_s)
-        for before, after in pairwise(readings)
-    ]
-    largest_s = max(steps_s, key=abs, default=0.0)
+    columns = readings
+    if not isinstance(columns, ReadingColumns):
+        columns = ReadingColumns(readings)
+    steps_s = np.diff(columns.utc_us) / 1e6 - np.diff(columns.monotonic_s)
+    largest_s = float(max(steps_s, key=abs, default=0.0))
     return step_sentence(largest_s) if abs(largest_s) > CLOCK_STEP_S else ()
 
 

@@ -162,7 +162,7 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
     readings = _rows(record, ended, path, csv)
     rows = len(readings)
     final = reading_of(ended.row)
-    doubts = doubts_of(record)
+    doubts = doubts_of(record, readings)
     if rows < ended.readings:
         if not readings or readings[-1] != final:
             readings.append(final)
@@ -275,10 +275,11 @@ def _cut(
     )
 
 
-def doubts_of(record: Record) -> tuple[str, ...]:
+def doubts_of(record: Record, readings: Sequence[Reading]) -> tuple[str, ...]:
     """Return sentences about how a recording ended, what happened to its file, and to the host's clock."""
     ended = record.ended
-    found = clock_doubts(record)
+    # A clock that was set, and set back, shows between two readings alone.
+    found = clock_doubts(record) or clock_steps(readings)
     if ended is not None and ended.damage:
         found = (ended.damage, *found)
     if ended is not None and ended.interrupted:

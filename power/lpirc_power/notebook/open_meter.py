@@ -6,9 +6,10 @@ import contextlib
 import math
 import threading
 from collections.abc import Iterator
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks, real_clocks
@@ -201,6 +202,8 @@ def _range(value: float | None, unit: str) -> str:
     return "automatic" if value is None else f"{value:g} {unit}"
 
 
-def _require_time(name: str, seconds: float) -> None:
-    if not 0 < seconds < math.inf:
-        raise MeterRangeError(f"{name} is {seconds}; give a time above 0, in seconds.")
+def _require_time(name: str, seconds: Any) -> None:
+    is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if not (is_number and 0 < seconds < math.inf):
+        shown = seconds if is_number else repr(seconds)
+        raise MeterRangeError(f"{name} is {shown}; give a time above 0, in seconds.")

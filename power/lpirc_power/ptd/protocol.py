@@ -35,6 +35,8 @@ INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
 PADDING: Final = " " * 9216
 """Log padding that makes earlier messages visible: the harness copies our log while 8 KiB are still buffered."""
+SHOWN: Final = 100
+"""Characters of a command that is not understood which the answer quotes."""
 INVALID: Final = "Invalid number of parameters"
 COMMANDS: Final = (
     "Hello",
@@ -104,7 +106,7 @@ class Daemon:
             try:
                 return self._answer(*(word.strip() for word in line.split(",")))
             except (ValueError, OverflowError):
-                return f"Error: {line.strip()!r} has a word, or too large a number, where a number must be."
+                return f"Error: {line.strip()[:SHOWN]!r} has a word, or too large a number, where a number must be."
             except MeterError as error:
                 if isinstance(error, PassingMeterError) and not self._measures:
                     self._session.drop()
@@ -147,7 +149,7 @@ class Daemon:
                 return self._new(which)
             case [("Uncertainty" | "Watts" | "Volts" | "Amps" | "PF") as quantity]:
                 return summary(quantity, self._measured(), self._missed)
-        return INVALID if name in COMMANDS else f"Unknown command: {name}"
+        return INVALID if name in COMMANDS else f"Unknown command: {name[:SHOWN]}"
 
     def _new(self, which: Sequence[str]) -> str:
         """Return the samples that have not been listed yet; `*,*` asks for those of each channel, too.

@@ -190,17 +190,18 @@ class Recorder:
             marks_lost=taken.lost + taken.refused,
         )
         self.kept.write(ended=ended, marks=())
+        readings = self.logbook.readings
         return Recorded(
             identity=identity,
             measured=measured,
-            readings=self.logbook.readings,
+            readings=readings,
             idle=self._idle,
             link_events=tuple(self._events),
             file=str(self.logbook.path),
             rows=self.logbook.written,
             marks=ended.marks,
             record=self.kept.record,
-            doubts=doubts_of(self.kept.record),
+            doubts=doubts_of(self.kept.record, readings),
         )
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.marks.marking import ENVIRONMENT
 from lpirc_power.marks.marks_listener import listening
 from lpirc_power.recording_run.course import Course
+from lpirc_power.recording_run.left_behind import warn_of_those_left
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.report.recording_report import Recorded
 
@@ -45,7 +46,10 @@ def recorded(
 def marked(
     order: Order, course: Course, marks: MarkList, clocks: Clocks
 ) -> Iterator[None]:
-    """Take the marks of the course's program, or of any program where a path is given, during a with statement."""
+    """Take the marks of the course's program, or of any program where a path is given, during a with statement.
+
+    At its end, warn of what the program started and left running.
+    """
     if not (order.command or order.marks_path):
         yield
         return
@@ -53,6 +57,8 @@ def marked(
         if listener is not None:
             course.environment[ENVIRONMENT] = listener.address
         yield
+        if listener is not None and order.command:
+            warn_of_those_left(ENVIRONMENT, listener.address)
 
 
 def _run(recorder: Recorder, course: Course, marks: MarkList) -> None:

@@ -233,6 +233,26 @@ def test_the_energies_of_a_mark_are_compared(
     assert facts["mark"] == "inference"
 
 
+def test_marks_that_were_set_another_number_of_times_are_a_warning(
+    meter: Run,
+    made: Made,
+) -> None:
+    once = (Mark("inference", 1.0, 4.0),)
+    thrice = [Mark("inference", at_s, at_s + 1.0) for at_s in (1.0, 3.0, 5.0)]
+    made.recording("a", marks=once)
+    made.recording("b", start_s=100.0, marks=[Mark("inference", 101.0, 104.0)])
+    later = [Mark("inference", 200 + one.begin_s, 200 + one.end_s) for one in thrice]  # type: ignore[operator]
+    made.recording("c", start_s=200.0, marks=later)
+    same = meter("compare", "a.csv", "b.csv", "--mark", "inference").stdout
+    assert "The mark was set" not in same
+    told = meter("compare", "a.csv", "c.csv", "--mark", "inference").stdout
+    assert "set once in a recording of A and 3 times in a recording of B" in told
+    told = meter(
+        "compare", "a.csv", "c.csv", "--with", "b.csv", "--mark", "inference"
+    ).stdout
+    assert "set 1 or 3 times in a recording of A and once in a recording of B" in told
+
+
 def test_the_energies_above_idle_are_compared(
     meter: Run,
     made: Made,

@@ -65,6 +65,16 @@ def test_a_stretch_and_an_instant_have_the_senders_times(
     assert (first.doubt_s, listener.marks.lost, listener.marks.refused) == (0.0, 0, 0)
 
 
+def test_a_time_that_no_clock_shows_is_lost_and_spoils_no_later_one(
+    listener: MarksListener,
+) -> None:
+    marks = said(
+        listener, ["at", 99999999999, "far"], ["at", -1e11, "far"], ["at", 0, "near"]
+    )
+    assert [(one.name, one.doubt_s) for one in marks.marks] == [("near", 0.05)]
+    assert marks.refused == 2
+
+
 def test_one_mark_may_be_entered_again_also_within_itself(
     listener: MarksListener, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -281,6 +281,18 @@ def test_a_clock_that_was_set_is_said_of_a_csv_alone_and_of_a_recording_cut_off(
     assert any("wall clock was set by +3600.0 s" in one for one in doubts)
 
 
+def test_a_clock_that_was_set_and_set_back_is_said(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+
+    def later(one: Reading) -> Reading:
+        is_set = 2.0 < one.monotonic_s < 3.0
+        return replace(one, utc=one.utc + timedelta(hours=1)) if is_set else one
+
+    (doubt,) = read_recorded(made.recording(change=later)).doubts
+    assert "wall clock was set by +3600.0 s" in doubt
+    assert read_recorded(made.recording()).doubts == ()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -55,9 +55,9 @@ def test_a_setting_that_cannot_be_is_refused_before_a_meter_is_asked(
     assert said in refused.value.sentence
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), -1, 0, float("inf")])
+@pytest.mark.parametrize("seconds", [float("nan"), -1, 0, float("inf"), "x", True, [1]])
 def test_a_time_for_the_idle_power_that_never_ends_is_refused(
-    meter: OpenMeter, seconds: float
+    meter: OpenMeter, seconds: Any
 ) -> None:
     for ask in (meter.idle, lambda time_s: meter.recording("run.csv", idle_s=time_s)):
         with pytest.raises(MeterError) as refused:

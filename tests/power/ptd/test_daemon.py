@@ -177,6 +177,7 @@ def test_clients_come_one_after_the_other(
     [
         ("Dance", "Unknown command: Dance"),
         ("", "Unknown command: "),
+        (3000 * "x", f"Unknown command: {100 * 'x'}"),
         ("SR,V", "Invalid number of parameters"),
         ("SR,W,1", "Invalid number of parameters"),
         ("Go", "Invalid number of parameters"),
@@ -194,7 +195,7 @@ def test_clients_come_one_after_the_other(
         ),
         (
             "Go,1" + 400 * "0" + ",0",
-            f"Error: 'Go,1{400 * '0'},0' has a word, or too large a number, where a number must be.",
+            f"Error: 'Go,1{96 * '0'}' has a word, or too large a number, where a number must be.",
         ),
         (
             "Go,300,0",

@@ -98,13 +98,10 @@ def _of_term(own: OwnTerm) -> Iterator[str]:
     for name in ("code", "name", "source"):
         for problem in _of_text(name, getattr(own, name)):
             yield f"{place} has {problem}"
-    wrong = [
-        problem
-        for name in SIZES
-        for problem in _of_number(
-            name, getattr(own, name), 0.0, 1.0 if name == "share" else LARGEST
-        )
-    ]
+    wrong: list[str] = []
+    for name in SIZES:
+        largest = 1.0 if name == "share" else LARGEST
+        wrong += _of_number(name, getattr(own, name), 0.0, largest)
     for problem in wrong:
         yield f"{place} has {problem}"
     given = [name for name in SIZES if getattr(own, name)]

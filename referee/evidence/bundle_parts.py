@@ -9,7 +9,6 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.meter import Identity
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
@@ -35,6 +34,7 @@ from referee.evidence.limits_in_bundle import stated_limits
 from referee.evidence.signed_statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_figures import current_judgement
+from referee.judging.run_limits import limits_of_run
 from referee.presence import is_there
 from referee.store.event_chain import LoggedEvent
 from referee.store.records import OVER, Run, Score
@@ -183,7 +183,7 @@ def _signed(
 def _run(contest: Contest, run: Run, *, has_budget: bool) -> dict[str, object]:
     config = contest.config
     model = Identity.parse(run.meter_identity or "").model
-    limits = limits_of(model)
+    limits = limits_of_run(run)
     until = config.ground_truth_secret_until
     return {
         "contest": {

@@ -49,7 +49,7 @@ class Bench:
 
     `address` leads to the meter through the `cable`. `seconds` is the length of a measurement. `rate_w` is the power at
     which WH rises: that of the readings, or what WH itself showed if it does not fit them, so that one fault is told
-    once. `stall_s` is by how much the longest pause between two questions was too long.
+    once. `stall_s` is by how much the longest pause between two questions was too long. `stated` is what `limits` gave.
     """
 
     subject: Subject
@@ -66,6 +66,7 @@ class Bench:
     samples: Sequence[Sample] = ()
     rate_w: float = math.nan
     stall_s: float = 0.0
+    stated: object = None
 
     def opened(self) -> MeterAddress:
         """Return a new object of the address; the caller closes it."""

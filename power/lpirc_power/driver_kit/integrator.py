@@ -26,6 +26,10 @@ WHOLE_S: Final = 1.0
 ATTEMPTS: Final = 3
 """An update may fall between two questions, so a doubled one is one that is doubled each time."""
 HOME: Final = "lpirc_power.home.meter.HomeMeter makes an integrator of a counter."
+FELL: Final = (
+    "the state is ERROR: the counter fell, since it began anew or is full at a known energy, for which HomeMeter takes "
+    "wrap=Wrap(at_wh, most_w)"
+)
 
 
 def reset(bench: Bench, meter: Meter) -> Iterator[Finding]:
@@ -256,8 +260,8 @@ def stop(bench: Bench, meter: Meter) -> Iterator[Finding]:
     meter.stop()
     bench.clocks.pause(max(LATE_S, 2 * bench.interval_s))
     second = meter.read_final()
-    problems = []
-    if state is not IntegratorState.STOP:
+    problems = [FELL] if state is IntegratorState.ERROR else []
+    if state not in (IntegratorState.STOP, IntegratorState.ERROR):
         problems.append(f"after `stop` the state is {state.value}")
     for name in ("energy_wh", "integrator_s"):
         before = getattr(first, name)
@@ -282,10 +286,10 @@ def timer(bench: Bench, meter: Meter) -> Iterator[Finding]:
     state = meter.state()
     final = meter.read_final()
     power_w = bench.rate_w
-    problems = []
-    if state is not IntegratorState.TIMEUP:
+    problems = [FELL] if state is IntegratorState.ERROR else []
+    if not problems and state is not IntegratorState.TIMEUP:
         problems.append(f"the state is {state.value} after the timer's end, not TIMEUP")
-    if not abs(final.integrator_s - TIMER_S) <= WHOLE_S:
+    if not (problems or abs(final.integrator_s - TIMER_S) <= WHOLE_S):
         problems.append(
             f"TIME is {final.integrator_s:.4g} s with a timer of {TIMER_S} s"
         )

@@ -43,8 +43,9 @@ NO_LINK: Final = "Is the device there, and the address right?"
 DEMANDS: Final = (
     "address", "find", "standing", "library", "family", "identity", "limits", "calls", "refusals", "two-links",
     "reset", "start", "busy", "readings", "units", "load", "updates", "speed", "order", "energy", "time", "late",
-    "link", "stop", "timer", "second-run", "age", "lost", "back", "silent", "rubbish", "restart", "dialect", "no-data",
-    "over-range", "headers", "short-words", "close", "unreachable", "restore", "recording", "uncertainty",
+    "link", "stop", "timer", "second-run", "age", "same-limits", "lost", "back", "silent", "rubbish", "restart",
+    "dialect", "no-data", "over-range", "headers", "short-words", "close", "unreachable", "restore", "recording",
+    "uncertainty",
 )  # fmt: skip
 """Codes of the findings, in their order; `recording-CODE` is a check of the energy that fails."""
 
@@ -163,6 +164,7 @@ _ON_LINK: Final = (
     ("timer", integrator.timer),
     ("second-run", integrator.second_run),
     ("age", freshness.age),
+    ("same-limits", statements.same_limits),
 )
 
 

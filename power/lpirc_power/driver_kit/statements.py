@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.cable import place_of
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
+from lpirc_power.limit_problems import limit_problems, limits_that_differ
 from lpirc_power.loopback import is_this_machine
-from lpirc_power.meter import Identity, Limits
+from lpirc_power.meter import Identity, Limits, Meter
 
 NO_MODEL: Final = "no such model"
 LARGEST_SHARE: Final = 0.2
@@ -23,10 +22,7 @@ def limits(bench: Bench, found: Identity) -> Iterator[Finding]:
     """`limits`: shares are fractions, the source is named, and other models have none."""
     kind = bench.subject.kind
     stated: object = kind.limits(found.model)
-    elsewhere = limits_of(found.model)
-    if stated is None and elsewhere is not None:
-        yield holds("limits", f"Another driver states them, from: {elsewhere.source}.")
-        return
+    bench.stated = stated
     if stated is None:
         yield not_tried(
             "limits",
@@ -39,7 +35,7 @@ def limits(bench: Bench, found: Identity) -> Iterator[Finding]:
             "limits", f"`limits` returns {stated!r:.60}.", "Return Limits or None."
         )
         return
-    problems = limit_problems(stated)
+    problems = problems_of(stated)
     if kind.limits(NO_MODEL) is not None:
         problems.append("a model that does not exist has limits, too")
     yield judged(
@@ -50,32 +46,48 @@ def limits(bench: Bench, found: Identity) -> Iterator[Finding]:
     )
 
 
-def limit_problems(stated: Limits) -> list[str]:
-    """Return what cannot be in limits of error."""
-    problems = []
+def problems_of(stated: Limits) -> list[str]:
+    """Return what cannot be in limits of error, and what no data sheet states."""
+    problems = list(limit_problems(stated))
+    if problems:
+        return problems
     for one in fields(stated):
         value = getattr(stated, one.name)
-        if not one.name.endswith("_share") or value is None:
-            continue
-        if not 0 <= value <= LARGEST_SHARE:
+        if one.name.endswith("_share") and value and value > LARGEST_SHARE:
             problems.append(f"{one.name} = {value:g} is {100 * value:g} %")
     shares = stated.reading_share, stated.range_share, stated.apparent_share
     if not any(shares):
         problems.append("all shares are 0, as no meter's are")
-    if not 0 < stated.smallest_range_w < math.inf:
-        problems.append(f"smallest_range_w = {stated.smallest_range_w:g} W")
+    if not stated.smallest_range_w:
+        problems.append("smallest_range_w = 0 W")
     if not stated.source.strip():
         problems.append("`source` is empty")
     for own in stated.own:
-        given = [one for one in (own.share, own.power_w, own.energy_wh) if one]
-        if len(given) != 1 or given[0] < 0 or own.share > LARGEST_SHARE:
+        if own.share > LARGEST_SHARE:
             problems.append(
-                f"the term {own.code!r} has share = {own.share:g}, power_w = {own.power_w:g} and energy_wh = "
-                f"{own.energy_wh:g}, of which one is above 0"
+                f"the own term {own.code!r} has share = {own.share:g}, which is {100 * own.share:g} %"
             )
         if not (own.name.strip() and own.source.strip()):
-            problems.append(f"the term {own.code!r} has no name or no source")
+            problems.append(f"the own term {own.code!r} has no name or no source")
     return problems
+
+
+def same_limits(bench: Bench, meter: Meter) -> Iterator[Finding]:
+    """`same-limits`: asked again later, the driver states the same, since a recording is checked for years."""
+    before = bench.stated
+    after: object = bench.subject.kind.limits(meter.identity.model)
+    problems = []
+    if isinstance(before, Limits) and before != after and not limit_problems(before):
+        differ = f"{before!r:.60} became {after!r:.60}"
+        if isinstance(after, Limits):
+            differ = limits_that_differ(before, after)
+        problems.append(f"`limits` states others than at the beginning: {differ}")
+    yield judged(
+        "same-limits",
+        problems,
+        "`limits` states the same at the end as at the beginning.",
+        "State by the model alone: not by the time, the settings or a file.",
+    )
 
 
 def standing(bench: Bench) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterRangeError, MeterRefused
+from lpirc_power.home.counter_wrap import Wrap
 from lpirc_power.meter import (
     ALL_ELEMENTS,
     UNOFFICIAL,
@@ -79,13 +80,14 @@ class Integrator:
     """Adds up a sensor's energy while it runs; stops by itself when its timer has run out.
 
     A sensor that counts anew was restarted, and the energy between is unknown: the state is then ERROR, and the sums
-    are those before.
+    are those before. A counter that is full and begins at 0 again has a `wrap`.
 
     The timer runs on `running_s`. If it ends between two looks, the energy of the part before its end is counted.
     `energy_wh` and `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wrap: Wrap | None = None) -> None:
+        self.wrap = wrap
         self.state = IntegratorState.RESET
         self.energy_wh = 0.0
         self.running_s = 0.0
@@ -111,12 +113,16 @@ class Integrator:
         """Add the energy since the last call if the integrator runs."""
         if self.state is not IntegratorState.START or self._last is None:
             return
-        if _has_restarted(self._last, sample):
+        passed_s = sample.running_s - self._last.running_s
+        rise_wh = sample.energy_wh - self._last.energy_wh
+        if self.wrap is not None:
+            rise_wh = self.wrap.unwrapped_wh(rise_wh, passed_s)
+        is_negative = self._last.power_w < 0 or sample.power_w < 0
+        if passed_s < 0 or (rise_wh < 0 and not is_negative):  # it has begun anew
             self.state = IntegratorState.ERROR
             return
-        passed_s = sample.running_s - self._last.running_s
         share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
-        self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
+        self.energy_wh += share * rise_wh
         self.running_s += share * passed_s
         self._left_s -= passed_s
         self._last = sample
@@ -130,14 +136,6 @@ class Integrator:
             self.state = IntegratorState.STOP
 
 
-def _has_restarted(before: Sample, after: Sample) -> bool:
-    """Return True if a counter has begun anew: it fell, though no power was negative."""
-    if after.running_s < before.running_s:
-        return True
-    is_negative = before.power_w < 0 or after.power_w < 0
-    return after.energy_wh < before.energy_wh and not is_negative
-
-
 class HomeMeter:
     """A sensor, its integrator and its last update. Implements lpirc_power.meter.Meter.
 
@@ -145,16 +143,19 @@ class HomeMeter:
 
     The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
     update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up
-    for a real meter runs unchanged with this one. A laboratory's recording refuses ranges instead.
+    for a real meter runs unchanged with this one. A laboratory's recording refuses ranges instead. A counter that is
+    full at a known energy has a `wrap`; without it, one that falls has begun anew.
     """
 
     integrates_here: Final = True
     """The integrator is in this process: at its end nothing integrates, and nothing holds an energy."""
 
-    def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
+    def __init__(
+        self, sensor: Sensor, clocks: Clocks, wrap: Wrap | None = None
+    ) -> None:
         self.sensor = sensor
         self._clocks = clocks
-        self._integrator = Integrator()
+        self._integrator = Integrator(wrap)
         self._update_interval_s = UPDATE_INTERVAL_S
         self._reading: Reading | None = None
         self._due_s = -math.inf

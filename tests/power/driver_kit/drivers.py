@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from lpirc_power.errors import (
@@ -12,6 +14,7 @@ from lpirc_power.errors import (
     MeterRefused,
     MeterUnreachable,
 )
+from lpirc_power.home.counter_wrap import Wrap
 from lpirc_power.home.meter import HomeMeter, Sample
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Identity, IntegratorState, Limits
@@ -72,7 +75,7 @@ class Clean(Scheme):
     """Has no fault."""
 
     counter: ClassVar[type] = Counter
-    meter: ClassVar[type] = HomeMeter
+    meter: ClassVar[Any] = HomeMeter
 
     def __init__(
         self,
@@ -545,3 +548,68 @@ class StatesItsAge(CountsEachSecond):
     def limits(model: str) -> Limits | None:
         found = Clean.limits(model)
         return found and replace(found, age_s=1.0)
+
+
+PLUG = Limits(0.01, 0.0, 0.0, 0.005, 2500.0, source="data sheet, page 2")
+
+
+class OwnTermOfNoNumber(Clean):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        own = (OwnTerm("clamp", "the clamp", "page 4", share=math.nan),)
+        return replace(PLUG, own=own) if model == "Plug" else None
+
+
+class OwnTermTooLarge(Clean):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        own = (OwnTerm("clamp", "the clamp", "page 4", energy_wh=1e300),)
+        return replace(PLUG, own=own) if model == "Plug" else None
+
+
+class AgeOfNoNumber(Clean):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        return replace(PLUG, age_s=math.nan) if model == "Plug" else None
+
+
+class LimitsThatChange(Clean):
+    asked = 0
+
+    @classmethod
+    def limits(cls, model: str) -> Limits | None:
+        if model != "Plug":
+            return None
+        cls.asked += 1
+        return replace(PLUG, reading_share=0.01 + cls.asked / 1e4)
+
+
+class FullCounter(Counter):
+    """Shows 0 Wh after each 0.03 Wh, which are 3 s."""
+
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
+        return super().shown(wh % 0.03, now_s)
+
+
+class ForgetsThatTheCounterIsFull(Clean):
+    counter = FullCounter
+
+
+class LargerCounter(Counter):
+    """Shows 0 Wh after each 0.1 Wh, which are 10 s."""
+
+    def shown(
+        self,
+        wh: float,
+        now_s: float,
+    ) -> Sample:
+        return super().shown(wh % 0.1, now_s)
+
+
+class UnwrapsTheCounter(Clean):
+    counter = LargerCounter
+    meter = partial(HomeMeter, wrap=Wrap(at_wh=0.1, most_w=40.0))

@@ -94,7 +94,12 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("CountsLooks", "late", "in a pause of 1.5 s WH rose by"),
         ("LimitsInPercent", "limits", "reading_share = 1 is 100 %"),
         ("LimitsWithoutSource", "limits", "`source` is empty"),
-        ("OwnTermWithoutASize", "limits", "of which one is above 0"),
+        ("OwnTermWithoutASize", "limits", "of which one must be above 0"),
+        ("OwnTermOfNoNumber", "limits", "the own term 'clamp' has share = nan"),
+        ("OwnTermTooLarge", "limits", "the own term 'clamp' has energy_wh = 1e+300"),
+        ("AgeOfNoNumber", "limits", "age_s = nan, where a number from 0 to 3600"),
+        ("LimitsThatChange", "same-limits", "than at the beginning: reading_share ="),
+        ("ForgetsThatTheCounterIsFull", "stop", "takes wrap=Wrap(at_wh, most_w)"),
         ("LetsErrorsEscape", "calls", "failed to do `read`: KeyError: 'total'"),
         ("UtcWithoutZone", "calls", "without its time zone: use clocks.utcnow()"),
         ("OtherClock", "readings", "use clocks.monotonic()"),
@@ -138,6 +143,14 @@ def test_what_a_driver_states_as_its_own_is_allowed_to_a_known_load(kit: Any) ->
     assert not kit("ClampOfTenPercent")["load"].failed
 
 
+def test_a_counter_that_is_full_is_counted_on_by_a_home_meter_that_knows_its_size(
+    kit: Any,
+) -> None:
+    found = kit("UnwrapsTheCounter")
+    counts = ("energy", "late", "link", "stop", "timer", "age")
+    assert [found[code].line for code in counts if found[code].failed] == []
+
+
 def test_an_age_that_the_driver_states_holds_for_a_counter_of_that_age(
     kit: Any,
 ) -> None:
@@ -165,6 +178,8 @@ def test_a_counter_that_begins_anew_shows_as_an_error_of_the_integrator(
         ("AlwaysNew", {"updates", "late"}),
         ("IgnoresTheTimer", {"timer"}),
         ("LossEndsTheRun", {"lost", "silent"}),
+        ("AgeOfNoNumber", {"limits"}),
+        ("LimitsThatChange", {"same-limits"}),
     ],
 )
 def test_a_fault_is_told_where_it_is_and_not_everywhere(

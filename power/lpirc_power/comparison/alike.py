@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from lpirc_power.comparison.attempts import Side
-from lpirc_power.energy.common_error import Common, common_of
+from lpirc_power.energy.common_error import Common, common_of, in_one_range
 from lpirc_power.meter import SIMULATED
 from lpirc_power.report.recording_report import Recorded
 
 
 def common_errors(first: Side, second: Side) -> Common:
-    """Return which of the meter's errors both sides have in common; none with automatic ranges."""
+    """Return which of the meter's errors both sides have in common; none if the meter may have changed its ranges."""
     recordings = (*first.recordings, *second.recordings)
-    if not is_same_meter(first, second) or not has_fixed_ranges(recordings):
+    if not is_same_meter(first, second) or not is_in_one_range(recordings):
         return Common.NOTHING
     of_loads = [one.of_load for one in (*first.attempts, *second.attempts)]
     budgets = [one for one in of_loads if one is not None]
-    return common_of(budgets) if len(budgets) == len(of_loads) else Common.NOTHING
+    if len(budgets) < len(of_loads):
+        return Common.NOTHING
+    is_known = all(one.measured.setup.range_w is not None for one in recordings)
+    return common_of(budgets, is_range_known=is_known)
 
 
 def is_same_meter(first: Side, second: Side) -> bool:
@@ -32,9 +35,9 @@ def is_same_meter(first: Side, second: Side) -> bool:
     return not settings_that_differ(recordings)
 
 
-def has_fixed_ranges(recordings: Sequence[Recorded]) -> bool:
+def is_in_one_range(recordings: Sequence[Recorded]) -> bool:
     """Return True if the meter stayed in one range, whatever it measured."""
-    return all(one.measured.setup.range_w is not None for one in recordings)
+    return all(in_one_range(one.energy) for one in recordings)
 
 
 def addresses_of_simulated(recordings: Sequence[Recorded]) -> list[str]:

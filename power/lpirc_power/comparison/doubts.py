@@ -7,7 +7,7 @@ from typing import Final
 
 from lpirc_power.comparison.alike import (
     addresses_of_simulated,
-    has_fixed_ranges,
+    is_in_one_range,
     is_same_meter,
     settings_that_differ,
 )
@@ -77,10 +77,10 @@ def _meter_warnings(first: Side, second: Side) -> Iterator[str]:
             f"Simulated meters without a serial number of their own have several addresses ({_listed(addresses)}), so "
             "they are taken as several meters: their errors do not cancel."
         )
-    if not has_fixed_ranges(attempts):
+    if not is_in_one_range(attempts):
         yield (
-            "No fixed range is known, so the meter may have measured in several: none of its errors is taken to "
-            "cancel."
+            "No fixed range is known, and nothing says that the meter has none, so it may have measured in several: "
+            "none of its errors is taken to cancel."
         )
 
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
-from lpirc_power.energy.common_error import Common
+from lpirc_power.energy.common_error import Common, is_common
 from lpirc_power.energy.coverage import ErrorShape
-from lpirc_power.energy.limit_parts import READING
 
 Sizes = Mapping[str, float]
 """The limit, in Wh, of each independent error of a mean energy."""
@@ -77,15 +76,9 @@ def _side(budgets: Sequence[Budget | None], common: Common) -> _Side:
     own: dict[str, float] = defaultdict(float)
     for budget in budgets:
         for term in () if budget is None else budget.terms:
-            found = shared if _is_common(term, common) else own
+            found = shared if is_common(term, common) else own
             found[term.group or term.code] += _size(term) / len(budgets)
     return _Side(shared, own)
-
-
-def _is_common(term: Term, common: Common) -> bool:
-    if common is Common.READING:
-        return term.is_shared and term.code == READING
-    return term.is_shared and common is Common.ALL
 
 
 def _size(term: Term) -> float:

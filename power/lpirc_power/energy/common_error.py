@@ -1,7 +1,9 @@
 """What of a meter's error two measurements by it have in common, so that it cancels between them. Pure.
 
 A maker states limits, not errors: within its limit, the error of the range may be another one at each load. So between
-different loads in one fixed range only the error of the reading, which is a factor of the range, is the same.
+different loads in one fixed range only the error of the reading, which is a factor of the range, is the same. What the
+line filter adds is not: it takes from the harmonics of a current, and each load has others. All that subtracts or
+compares energies asks here: a comparison, the energy above idle, and the order of two runs.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Final
 
 from lpirc_power.energy.budget import Budget, Term
 from lpirc_power.energy.limit_parts import POWER_FACTOR, RANGE, READING
+from lpirc_power.energy.measured_energy import Energy
 
 ALIKE: Final = 0.03
 """Relative difference of powers, and of apparent powers, up to which loads are alike to a meter."""
@@ -26,11 +29,35 @@ class Common(StrEnum):
     ALL = "all"
 
 
-def common_of(budgets: Sequence[Budget]) -> Common:
-    """Return what measurements by one meter in one setup have in common; the ranges are fixed."""
+def is_common(term: Term, common: Common) -> bool:
+    """Return True if the error of a term is among those in common."""
+    if common is Common.READING:
+        return term.is_shared and term.code == READING
+    return term.is_shared and common is Common.ALL
+
+
+def in_one_range(energy: Energy) -> bool:
+    """Return True if one range was used throughout, so that the error of the reading is one factor.
+
+    That is so in fixed ranges, and with a meter that has none: no reading names a range, and its driver states limits
+    in which there is none.
+    """
+    if not energy.automatic:
+        return True
+    has_ranges = energy.has_ranges or energy.depends_on_ranges
+    return energy.meter_limit is not None and not has_ranges
+
+
+def common_of(budgets: Sequence[Budget], *, is_range_known: bool = True) -> Common:
+    """Return what measurements by one meter in one setup and range have in common.
+
+    Of a meter without a known range, nothing says how far a load fills it, so no loads are alike.
+    """
     limits = {reading_limit(one) for one in budgets}
     if None in limits or len(limits) > 1:
         return Common.NOTHING
+    if not is_range_known:
+        return Common.READING
     loads = [load_of(one) for one in budgets]
     known = [one for one in loads if one is not None]
     return Common.ALL if len(known) == len(loads) and alike(known) else Common.READING

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.common_error import Common, is_common
 from lpirc_power.energy.energy_budget import NAMES
 from lpirc_power.energy.integral import above_idle_wh
-from lpirc_power.energy.limit_parts import LINE_FILTER, READING, limit_parts, own_parts
+from lpirc_power.energy.limit_parts import READING, limit_parts, own_parts
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.power_error_limit import Load, Part, limit_of_load
 
-PROPORTIONAL: Final = (READING, LINE_FILTER)
-"""Errors that are the same part of every reading in one range."""
 IDLE: Final = "idle"
 
 
@@ -33,18 +32,27 @@ class IdlePower:
     lasted_s: float | None = None
 
 
-def net_budget(budget: Budget, idle: IdlePower, measured: Measurement) -> Budget:
+def net_budget(
+    budget: Budget,
+    idle: IdlePower,
+    measured: Measurement,
+    *,
+    is_one_range: bool | None = None,
+) -> Budget:
     """Return the budget of an energy less the idle power x its time.
 
-    An error of the reading is the same part of both powers, if the ranges are fixed and the limit is the same: of the
-    difference it is that part, and the rest cancels. Nothing is known of how far other errors are alike at both loads,
-    so those of the idle power are added as errors of their own. A change of the idle power after it was measured is not
-    covered: no reading shows it.
+    An error of the reading is the same part of both powers, if the meter was in one range and the limit is the same: of
+    the difference it is that part, and the rest cancels. Without `is_one_range`, as of `in_one_range`, that is so if
+    the ranges of the setup are fixed. Nothing is known of how far other errors are alike at both loads, so those of the
+    idle power are added as errors of their own. A change of the idle power after it was measured is not covered: no
+    reading shows it.
     """
     net_wh = above_idle_wh(budget.energy_wh, idle.load.power_w, measured.energy_s)
     hours = measured.energy_s / 3600.0
     own = tuple(_idle_terms(idle, measured, hours))
-    alike = _alike(budget, own, measured)
+    if is_one_range is None:
+        is_one_range = measured.setup.range_w is not None
+    alike = _alike(budget, own) if is_one_range else set()
     left = abs(net_wh / budget.energy_wh) if budget.energy_wh else 1.0
     parts = dict.fromkeys(alike, left)
     terms = [_left(one, parts.get(one.code, 1.0)) for one in budget.terms]
@@ -59,15 +67,13 @@ def _left(term: Term, part: float) -> Term:
     return replace(term, sensitivity_wh=term.sensitivity_wh * part, source=source)
 
 
-def _alike(budget: Budget, own: tuple[Term, ...], measured: Measurement) -> set[str]:
-    """Return the codes of proportional errors that are the same at both loads."""
-    if measured.setup.range_w is None:
-        return set()
+def _alike(budget: Budget, own: tuple[Term, ...]) -> set[str]:
+    """Return the codes of errors that are the same part of both loads, whose powers differ."""
     widths = {one.code: one.half_width for one in own if one.is_known}
     return {
         one.code
         for one in budget.terms
-        if one.code in PROPORTIONAL
+        if is_common(one, Common.READING)
         and widths.get(f"{IDLE}-{one.code}") == one.half_width
     }
 

@@ -18,6 +18,7 @@ from lpirc_power.energy import (
     energy_checks,
     energy_of,
 )
+from lpirc_power.energy.common_error import in_one_range
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.energy.energy_budget import AGE, START_STOP
 from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle
@@ -144,7 +145,8 @@ class Recorded:
             return None
         load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
         power = IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
-        return net_budget(self.budget, power, self.measured)
+        is_one = in_one_range(self.energy)
+        return net_budget(self.budget, power, self.measured, is_one_range=is_one)
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,3 +287,29 @@ def test_the_stated_interval_holds_the_truth_in_95_of_100_cases(whole: Budget) -
     error_wh = gain * net.energy_wh + offsets_wh[0] - offsets_wh[1] + idle_wh
     held = np.mean(np.abs(error_wh) <= (net.coverage_wh or 0.0))
     assert 0.94 <= held <= 0.97
+
+
+def test_what_the_line_filter_adds_counts_for_both_loads(reading: Any) -> None:
+    """It takes from the harmonics of a current, and an idle board has others."""
+    filtered = replace(MEASURED, setup=replace(SETUP, line_filter=True))
+    shown = {"power_w": POWER_W, "apparent_va": POWER_W, "current_a": 0.3}
+    readings = [reading(float(at_s), **shown) for at_s in range(1, 600)]
+    whole = budget_of(energy_of(readings, filtered))
+    net = net_budget(whole, IDLE, filtered)
+    assert width_wh(net, "line-filter") == width_wh(whole, "line-filter")
+    part = IDLE_W / POWER_W
+    assert width_wh(net, "idle-line-filter") == pytest.approx(
+        part * width_wh(whole, "line-filter")
+    )
+    assert "idle-reading" not in [one.code for one in net.terms]
+
+
+def test_of_a_meter_without_ranges_the_error_of_the_reading_cancels(
+    whole: Budget,
+) -> None:
+    rangeless = replace(SETUP, current_range_a=None)
+    measured = replace(MEASURED, setup=rangeless)
+    codes = [one.code for one in net_budget(whole, IDLE, measured).terms]
+    assert "idle-reading" in codes
+    net = net_budget(whole, IDLE, measured, is_one_range=True)
+    assert width_wh(net, "reading") < width_wh(whole, "reading")

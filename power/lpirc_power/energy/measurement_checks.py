@@ -111,7 +111,11 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
             return UNKNOWN_NOISE * largest_w
         return limit + own_limit_w(limits.own, reading.power_w)
 
-    negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
+    negative = [
+        reading
+        for reading in finite
+        if reading.power_w < 0 and reading.power_w < -noise_w(reading)
+    ]
     least_w = min((reading.power_w for reading in finite), default=math.nan)
     sentence = (
         f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -152,6 +153,14 @@ class Halved:
     meter: object = None
     energy_spread: EnergySpread | None = None
 
+    @functools.cached_property
+    def by_half(self) -> Floats:
+        """Half the difference within each pair of halves, relative to the mAP; a board asks each run many times."""
+        difference: Floats = (self.halves[::2] - self.halves[1::2]) / 2
+        if self.map:
+            return difference / self.map
+        return difference
+
     def value(self, of: Quantity) -> float:
         """Return the quantity to compare; higher is better."""
         if of == "energy":
@@ -212,13 +221,13 @@ def _relative_variance(
     variance = 0.0 if of == "energy" else _variance_of_halves(better, other)
     by_freedom = 0.0
     is_shared = better.meter is not None and better.meter == other.meter
-    is_alike = _has_alike_load(better, other)
+    is_alike = is_shared and _has_alike_load(better, other)
     are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
         variance += one.own_limit**2 / 3
         if not is_shared:
             variance += one.shared_limit**2 / 3
-        if not (is_shared and is_alike):
+        if not is_alike:
             variance += one.load_limit**2 / 3
         if are_known and one.energy_spread is not None:
             variance += one.energy_spread.variance
@@ -231,10 +240,13 @@ def _has_alike_load(one: Halved, other: Halved) -> bool:
     """Return True if power and apparent power agree: within its limit, a meter may err otherwise at another load."""
     if one.load is None or other.load is None:
         return False
-    return all(
-        max(pair) <= ALIKE * min(pair)
-        for pair in zip(one.load, other.load, strict=True)
+    return _are_alike(one.load[0], other.load[0]) and _are_alike(
+        one.load[1], other.load[1]
     )
+
+
+def _are_alike(one: float, other: float) -> bool:
+    return one <= ALIKE * other and other <= ALIKE * one
 
 
 def _variance_of_halves(one: Halved, other: Halved) -> float:
@@ -243,8 +255,8 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     Two halves are independent sets, so half of their difference varies as a whole set does. On the same images,
     variation that both teams share cancels.
     """
-    first = _by_half(one)
-    second = _by_half(other)
+    first = one.by_half
+    second = other.by_half
     has_same_images = one.images is not None and one.images == other.images
     if has_same_images:
         difference = first - second
@@ -252,14 +264,6 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     of_first = np.mean(first**2)
     of_second = np.mean(second**2)
     return float(of_first + of_second)
-
-
-def _by_half(one: Halved) -> Floats:
-    """Return half the difference within each pair of halves, relative to the mAP."""
-    difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
-    if one.map:
-        return difference / one.map
-    return difference
 
 
 def _student(t: float, freedom: float) -> float:

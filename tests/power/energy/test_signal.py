@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpirc_power.energy import measurement_checks, power_error_limit
 from lpirc_power.meter import Limits
 from lpirc_power.own_term import OwnTerm
 
@@ -94,6 +95,22 @@ def test_a_clamp_the_wrong_way_round_is_an_error(
         "first_monotonic_s": 0.0,
     }
     assert "are reversed" in found.sentence
+
+
+def test_the_limit_of_a_reading_is_computed_only_below_0(
+    reading: Any, measurement: Any, checks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the dearest part of a judgement: a run has 36,000 readings."""
+    asked_w = []
+
+    def limit_w(power_w: float, *others: Any) -> float | None:
+        asked_w.append(power_w)
+        return power_error_limit.limit_w(power_w, *others)
+
+    monkeypatch.setattr(measurement_checks, "limit_w", limit_w)
+    readings = [*flat(reading, 6.0)[:-1], flat(reading, -6.0)[-1]]
+    assert not checks(readings, measurement())["negative-power"].ok
+    assert asked_w == [-6.0]
 
 
 # In the range of 15 W a WT310E may be wrong by 30 mW and 0.1 % of reading at DC; at AC of a low power factor by 0.1 %

@@ -39,6 +39,7 @@ class MarkList:
         self._guard = threading.Lock()
         self._closed: list[Mark] = []
         self._open: dict[object, Mark] = {}
+        self._ended_first: set[object] = set()
         self._names: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -76,7 +77,9 @@ class MarkList:
         """Open a stretch, which `end` closes by its key. Raises Wrong."""
         _require_readable(at_s, doubt_s)
         with self._guard:
-            if len(self._open) < MOST_OPEN:
+            if key in self._ended_first:
+                self._ended_first.remove(key)
+            elif len(self._open) < MOST_OPEN:
                 self._open[key] = Mark(self._known(name), at_s, None, doubt_s)
 
     def end(
@@ -88,9 +91,11 @@ class MarkList:
         doubt_s: float = 0.0,
     ) -> None:
         """Close a stretch; whether its beginning has arrived does not matter. Raises Wrong."""
-        with self._guard:
-            self._open.pop(key, None)
         self.add(name, begin_s, end_s, doubt_s)
+        with self._guard:
+            is_open = self._open.pop(key, None) is not None
+            if not is_open and len(self._ended_first) < MOST_OPEN:
+                self._ended_first.add(key)
 
     @contextlib.contextmanager
     def stretch(self, name: str, monotonic: Callable[[], float]) -> Iterator[None]:

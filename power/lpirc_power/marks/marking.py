@@ -33,6 +33,7 @@ ENVIRONMENT: Final = "LPIRC_METER_MARKS"
 TCP: Final = "tcp:"
 CONNECT_S: Final = 2.0
 """Longest wait for the recording's answer at the first mark."""
+CONNECT_PAUSE_S: Final = 0.01
 FLUSH_S: Final = 2.0
 """Longest wait, at the end of the program, for marks that are still on their way."""
 NO_NAME: Final = "(no name)"
@@ -59,18 +60,40 @@ def _time_namespace() -> str:
 def connected(address: str, timeout_s: float = CONNECT_S) -> tuple[socket.socket, str]:
     """Return a connection to the recording at an address, and the token that it asks for. Raises OSError."""
     if address.startswith(TCP):
-        host, port, token = address.removeprefix(TCP).rsplit(":", 2)
-        return socket.create_connection((host, int(port)), timeout_s), token
+        host, port, token = _parts(address)
+        return socket.create_connection((host, port), timeout_s), token
     if not hasattr(socket, "AF_UNIX"):
         raise OSError("this system has no sockets with a path")
     made = socket.socket(socket.AF_UNIX)
     try:
         made.settimeout(timeout_s)
-        made.connect(address)
+        _connect(made, address, timeout_s)
     except BaseException:
         made.close()
         raise
     return made, ""
+
+
+def _parts(address: str) -> tuple[str, int, str]:
+    host, colon, token = address.removeprefix(TCP).rpartition(":")
+    host, _, port = host.rpartition(":")
+    if not (host and colon and port.isascii() and port.isdigit()):
+        raise ValueError(f"{ENVIRONMENT} is not tcp:HOST:PORT:TOKEN")
+    return host, int(port), token
+
+
+def _connect(made: socket.socket, address: str, timeout_s: float) -> None:
+    """Connect, also where so many programs do at once that the system puts some off."""
+    until_s = time.monotonic() + timeout_s
+    while True:
+        try:
+            made.connect(address)
+        except BlockingIOError:
+            if time.monotonic() > until_s:
+                raise
+            time.sleep(CONNECT_PAUSE_S)
+        else:
+            return
 
 
 class Sender:
@@ -160,7 +183,15 @@ class Sender:
     def _greet(self, to: socket.socket, token: str) -> bool:
         asked_s = time.monotonic()
         to.sendall(_line("hello", machine(), asked_s, token))
-        answer = to.recv(64)
+        try:
+            answer = to.recv(64)
+        except TimeoutError:
+            # On a busy machine: what is sent waits in the socket, and costs the recording nothing but time.
+            _log.warning(
+                "The recording has not answered yet; marks are sent all the same."
+            )
+            to.setblocking(False)
+            return True
         if answer.startswith(b"other"):
             self._waiting += _line("delay", time.monotonic() - asked_s)
         to.setblocking(False)

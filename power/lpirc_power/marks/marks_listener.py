@@ -26,7 +26,10 @@ from lpirc_power.presence import is_there
 
 _log: Final = logging.getLogger(__name__)
 
-MOST_CONNECTIONS: Final = 100
+MOST_CONNECTIONS: Final = 500
+"""Senders at a time; further ones are refused, and each counts as a mark that was lost."""
+GREETING_S: Final = 0.02
+"""Pause between two looks at new senders, while the others wait."""
 LONGEST_LINE: Final = 2_000
 """Bytes of the longest message; a sender of a longer one is cut off."""
 CHUNK: Final = 65_536
@@ -34,8 +37,8 @@ MOST_A_SECOND: Final = 5_000
 """Messages that are read in a second, so that marks cannot delay readings; the rest waits at the senders."""
 CALM_S: Final = 0.05
 """Pause between two looks at what senders on this machine have sent."""
-DRAIN_S: Final = 1.0
-"""Longest time for reading what has been sent, once the workload has ended."""
+DRAIN_S: Final = 5.0
+"""Longest time for reading what has been sent, once the workload has ended. The meter is stopped by then."""
 SUDDEN_S: Final = 0.05
 """Doubt of the time of a mark whose sender has said nothing of its clock."""
 MOST_DELAY_S: Final = 3600.0
@@ -54,6 +57,7 @@ class _Peer:
 
     socket: socket.socket
     waiting: bytes = b""
+    is_fresh: bool = True
     is_known: bool = False
     is_same_clock: bool = False
     delay_s: float = SUDDEN_S
@@ -145,13 +149,35 @@ class MarksListener:
                 is_closing = self._closing.is_set()
                 count = self._step(0.0 if is_closing else self._pause_s)
                 if not is_closing:
-                    self._closing.wait(count / MOST_A_SECOND)
+                    self._rest(count / MOST_A_SECOND)
                 elif not count:
                     break
                 else:
                     until_s = until_s or time.monotonic() + DRAIN_S
             for peer in list(self._peers.values()):
+                # What comes so late cannot be counted one by one.
+                self.marks.lost += _has_more(peer.socket)
                 self._end(peer)
+
+    def _rest(self, pause_s: float) -> None:
+        """Read no marks for some time, but let new senders in, whose first mark waits for an answer."""
+        until_s = time.monotonic() + pause_s
+        while (left_s := until_s - time.monotonic()) > 0:
+            if self._closing.wait(min(left_s, GREETING_S)):
+                return
+            until_s += self._greet_new() / MOST_A_SECOND
+
+    def _greet_new(self) -> int:
+        """Accept connections, and read what each says first; return the number of messages."""
+        count = 0
+        for key, _ in self._prompt.select(0.0):
+            found = key.fileobj
+            if found is self._socket:
+                self._accept()
+            elif isinstance(found, socket.socket) and found in self._peers:
+                peer = self._peers[found]
+                count += self._read(peer) if peer.is_fresh else 0
+        return count
 
     @property
     def _pause_s(self) -> float | None:
@@ -172,20 +198,27 @@ class MarksListener:
         return count
 
     def _accept(self) -> int:
-        """Accept a connection; return what that counts for."""
-        try:
-            made, _ = self._socket.accept()
-        except BlockingIOError:
-            return 1
-        except OSError:  # no more files may be open: not at once again
-            return int(CALM_S * MOST_A_SECOND)
+        """Accept the connections that wait; return what that counts for."""
+        count = 0
+        for _ in range(MOST_CONNECTIONS):
+            try:
+                made, _ = self._socket.accept()
+            except BlockingIOError:
+                break
+            except OSError:  # no more files may be open: not at once again
+                return count + int(CALM_S * MOST_A_SECOND)
+            self._admit(made)
+            count += 1
+        return max(count, 1)
+
+    def _admit(self, made: socket.socket) -> None:
         if len(self._peers) >= MOST_CONNECTIONS:
+            self.marks.lost += 1
             made.close()
-            return 1
+            return
         made.setblocking(False)
         self._peers[made] = _Peer(made, is_known=not self._token)
         self._prompt.register(made, selectors.EVENT_READ)
-        return 1
 
     def _read(self, peer: _Peer) -> int:
         try:
@@ -194,6 +227,7 @@ class MarksListener:
             return 0
         except OSError:
             data = b""
+        peer.is_fresh = False
         arrived_s = self._monotonic()
         *lines, peer.waiting = (peer.waiting + data).split(b"\n")
         is_good = len(peer.waiting) <= LONGEST_LINE
@@ -313,6 +347,13 @@ def _pair() -> tuple[socket.socket, socket.socket]:
         near = socket.create_connection(server.getsockname()[:2])
         far, _ = server.accept()
     return near, far
+
+
+def _has_more(peer: socket.socket) -> bool:
+    try:
+        return bool(peer.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
 
 
 def _words(line: bytes) -> list[object]:

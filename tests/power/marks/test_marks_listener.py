@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -161,6 +162,95 @@ def test_marks_of_many_threads_are_all_there(listener: MarksListener) -> None:
     listener.close()
     assert len(listener.marks.marks) + listener.marks.lost == 1000
     assert listener.marks.refused == 0
+
+
+CROWD = """
+import os
+from lpirc_power.marks import marking
+
+children = []
+for _ in range(200):
+    pid = os.fork()
+    if not pid:
+        for _ in range(50):
+            with marking.mark("work"):
+                pass
+        marking.own_sender.close()
+        os._exit(0)
+    children.append(pid)
+for pid in children:
+    os.waitpid(pid, 0)
+"""
+
+
+def test_marks_of_200_programs_at_once_are_all_there(
+    listener: MarksListener, until: Any
+) -> None:
+    address = {marking.ENVIRONMENT: listener.address}
+    done = subprocess.run(
+        [sys.executable, "-c", CROWD],
+        env=os.environ | address,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "No recording listens" not in done.stderr
+    until(lambda: len(listener.marks) == 200 * 50)
+    listener.close()
+    assert (listener.marks.lost, listener.marks.refused) == (0, 0)
+    assert all(one.end_s is not None for one in listener.marks.marks)
+
+
+def test_more_programs_than_are_listened_to_are_counted_as_lost(
+    listener: MarksListener, monkeypatch: pytest.MonkeyPatch, until: Any
+) -> None:
+    monkeypatch.setattr(marks_listener, "MOST_CONNECTIONS", 3)
+    senders = [Sender(listener.address) for _ in range(5)]
+    heard = [instant("ready", one) for one in senders]
+    assert heard == [True] * 3 + [False] * 2
+    listener.close()
+    assert (len(listener.marks), listener.marks.lost) == (3, 2)
+    for one in senders:
+        one.close()
+
+
+def test_an_end_before_its_beginning_leaves_nothing_open(
+    listener: MarksListener,
+) -> None:
+    now_s = time.monotonic()
+    marks = said(
+        listener,
+        ["end", 7, now_s, now_s, "late"],
+        ["begin", 7, now_s, "late"],
+        ["begin", 7, now_s, "again"],
+    )
+    found = [(one.name, one.end_s is None) for one in marks.marks]
+    assert sorted(found) == [("again", True), ("late", False)]
+
+
+@pytest.mark.parametrize("address", ["tcp:", "tcp:host", "tcp:host:x:token"])
+def test_an_address_that_is_none_is_said(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert not instant("ready", Sender(address))
+    assert "LPIRC_METER_MARKS is not tcp:HOST:PORT:TOKEN" in caplog.text
+
+
+def test_a_recording_that_answers_late_gets_every_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(marking, "CONNECT_S", 0.01)
+    with socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(str(tmp_path / "m"))
+        busy.listen()
+        sender = Sender(str(tmp_path / "m"))
+        assert instant("ready", sender)
+        assert "has not answered yet" in caplog.text
+        sender.close()
+        accepted, _ = busy.accept()
+        with accepted, accepted.makefile("rb") as lines:
+            words = [json.loads(one)[0] for one in lines]
+    assert words == ["hello", "at"]
 
 
 def test_a_flood_does_not_wait_and_what_is_dropped_is_counted(

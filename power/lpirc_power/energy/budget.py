@@ -23,6 +23,9 @@ COVERAGE_FACTOR: Final = 2.0
 """k of the expanded uncertainty where no term has degrees of freedom."""
 LARGEST_WH: Final = 1e100
 """Largest size of a term; squares of larger ones, as a broken driver gives, are beyond all numbers."""
+LEAST_WH: Final = 1e-140
+"""Size of a term below which its square is 0, or has lost digits."""
+SCALE: Final = 2.0**600
 BEYOND: Final = "Its size is no number, or too large to compute with."
 
 __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
@@ -169,7 +172,8 @@ class Budget:
         if not self.is_known:
             return None
         # IEEE operations alone: a bundle states this figure, and every host computes the same.
-        return math.sqrt(math.fsum(one.standard * one.standard for one in self._shapes))
+        scaled = [self._scale * one.standard for one in self._shapes]
+        return math.sqrt(math.fsum(one * one for one in scaled)) / self._scale
 
     @property
     def expanded_wh(self) -> float | None:
@@ -180,13 +184,16 @@ class Budget:
     @property
     def effective_freedom(self) -> float:
         """The effective degrees of freedom by Welch and Satterthwaite (JCGM 100, G.4.1); infinite without a spread."""
-        combined_wh = self.combined_wh or 0.0
-        spread = math.fsum(
-            (one.standard_wh or 0.0) ** 4 / one.freedom
+        combined_wh = self.combined_wh
+        if not combined_wh:
+            return math.inf
+        parts = [
+            ((one.standard_wh or 0.0) / combined_wh) ** 4 / one.freedom
             for one in self.terms
             if one.freedom
-        )
-        return combined_wh**4 / spread if spread else math.inf
+        ]
+        spread = math.fsum(parts)
+        return 1.0 / spread if spread else math.inf
 
     @property
     def expanded_factor(self) -> float:
@@ -199,7 +206,11 @@ class Budget:
     @functools.cached_property
     def coverage_wh(self) -> float | None:
         """The half-width of the stated interval, which holds the energy with 95.45 % by the terms' distributions."""
-        return half_width_of(self._shapes) if self.is_known else None
+        if not self.is_known:
+            return None
+        scale = self._scale
+        wide = [replace(one, width=scale * one.width) for one in self._shapes]
+        return half_width_of(wide) / scale
 
     @property
     def coverage_factor(self) -> float | None:
@@ -250,7 +261,7 @@ class Budget:
         if term.group:
             group = (one for one in self.terms if one.group == term.group)
             fellows_wh = math.fsum(one.standard_wh or 0.0 for one in group)
-        return term.standard_wh * fellows_wh / (self.combined_wh * self.combined_wh)
+        return (term.standard_wh / self.combined_wh) * (fellows_wh / self.combined_wh)
 
     def relative(self, value_wh: float | None) -> float | None:
         """Return a figure of this budget as a part of the energy; None if it is unknown or the energy is 0."""
@@ -284,6 +295,12 @@ class Budget:
             math.nan if energy_wh is None else energy_wh,
             tuple(Term.from_document(row) for row in document["terms"]),
         )
+
+    @property
+    def _scale(self) -> float:
+        """1; for terms whose squares are below all numbers a power of 2, which changes no digit."""
+        largest_wh = max((one.width for one in self._shapes), default=0.0)
+        return SCALE if 0.0 < largest_wh < LEAST_WH else 1.0
 
     @property
     def _shapes(self) -> tuple[ErrorShape, ...]:

@@ -82,7 +82,7 @@ def _mean_term(code: str, budgets: Sequence[Budget]) -> Term:
             return term
     sizes_wh = [term.shape.width for term in found]
     largest = found[sizes_wh.index(max(sizes_wh))]
-    if not largest.half_width:
+    if not largest.half_width or not max(sizes_wh):
         return largest
     mean_wh = math.fsum(sizes_wh) / len(budgets)
     mean = replace(largest, sensitivity_wh=mean_wh / largest.half_width)

@@ -30,8 +30,6 @@ from lpirc_power.report.recording_report import (
 )
 from lpirc_power.sampling.polling import Idle
 
-_JOULES_PER_WH = 3600.0
-
 
 class Recording:
     """A recording: its energy with what is known of it. Figures that are unknown are NaN; `problem` says why.
@@ -63,8 +61,8 @@ class Recording:
 
     @property
     def energy_j(self) -> float:
-        """The energy in joules."""
-        return self.energy_wh * _JOULES_PER_WH
+        """The energy in joules; NaN if there is none."""
+        return self.recorded.energy_j
 
     @property
     def uncertainty_wh(self) -> float:

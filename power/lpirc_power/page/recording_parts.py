@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from html import escape
@@ -36,7 +37,6 @@ from lpirc_power.report.recording_report import (
     time_words,
 )
 
-JOULES_PER_WH: Final = 3600.0
 SETUP_WORDS: Final = {
     "voltage_range_v": ("voltage range", "V"),
     "current_range_a": ("current range", "A"),
@@ -98,7 +98,8 @@ def figures(recorded: Recorded) -> str:
     """Return the figures of a recording."""
     rows = figure_rows(recorded)
     energy_wh = recorded.energy_wh
-    joules = "" if recorded.no_energy else figure(energy_wh * JOULES_PER_WH, "J")
+    energy_j = recorded.energy_j
+    joules = figure(energy_j, "J") if math.isfinite(energy_j) else ""
     found = recorded.mean_power
     mean = "" if found is None else with_half_width(found.power_w, found.half_w, "W")
     budget = recorded.budget

@@ -104,6 +104,12 @@ class Recorded:
         return math.nan if self.no_energy else self.energy.energy_wh
 
     @property
+    def energy_j(self) -> float:
+        """The valid energy in joules; NaN if there is none, or if it is beyond all numbers."""
+        joules = self.energy_wh * JOULES_PER_WH
+        return joules if math.isfinite(joules) else math.nan
+
+    @property
     def has_power(self) -> bool:
         """Return True if the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
@@ -203,7 +209,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "identity": identity_facts(recorded.identity, recorded.standing),
         "setup": asdict(measured.setup),
         "energy_wh": json_ready(recorded.energy_wh),
-        "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
+        "energy_j": json_ready(recorded.energy_j),
         "no_energy": recorded.no_energy,
         "broken": recorded.broken,
         "needs_review": bool(recorded.failed or recorded.no_energy),
@@ -282,7 +288,9 @@ def _energy(recorded: Recorded) -> str:
     if recorded.no_energy:
         return "none"
     energy_wh = recorded.energy_wh
-    energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
+    energy = figure(energy_wh, "Wh")
+    if math.isfinite(recorded.energy_j):
+        energy += f" = {figure(recorded.energy_j, 'J')}"
     if recorded.failed:
         energy += f", needs review: {', '.join(recorded.failed)}"
     if recorded.energy.ended:

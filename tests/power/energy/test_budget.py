@@ -289,3 +289,27 @@ def test_the_mean_of_equal_budgets_is_that_budget() -> None:
     mean = budget_of_mean([one, one])
     assert mean.terms[0].profile == pytest.approx(bursts.profile)
     assert mean.terms[0].standard_wh == pytest.approx(bursts.standard_wh)
+
+
+@pytest.mark.parametrize("energy_wh", [1e-310, 1e-200, 1e-160, 1e-90])
+def test_an_energy_near_the_least_of_all_numbers_has_the_figures_of_any_other(
+    energy_wh: float,
+) -> None:
+    """Their squares are 0: the combined uncertainty was 0 beside an interval that was not."""
+    per_unit = {"sensitivity_wh": energy_wh / 100.0}
+    terms = (replace(READING, **per_unit), replace(RANGE, **per_unit))
+    tiny = Budget(energy_wh, terms)
+    usual = Budget(1.0, tuple(replace(one, sensitivity_wh=0.01) for one in terms))
+    for name in ("combined_wh", "expanded_wh", "coverage_wh", "guaranteed_wh"):
+        expected = energy_wh * getattr(usual, name)
+        assert getattr(tiny, name) == pytest.approx(expected, rel=1e-3, abs=0.0)
+    assert tiny.share(terms[0]) == pytest.approx(0.5)
+    spread = spread_of([energy_wh, 1.1 * energy_wh])
+    assert spread is not None
+    assert with_terms(tiny, spread).effective_freedom == pytest.approx(1.0, rel=0.01)
+
+
+def test_the_mean_of_attempts_whose_load_is_0_has_terms_of_0() -> None:
+    late = replace(READING, distribution=Distribution.TWO_POINT, sensitivity_wh=0.0)
+    mean = budget_of_mean([Budget(0.0, (late,)), Budget(0.0, (late,))])
+    assert mean.terms[0].limit_wh == 0.0

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -238,3 +239,13 @@ def test_without_an_energy_there_is_no_budget(recorded: Any) -> None:
     assert found.budget is None
     assert recorded_facts(found)["budget"] is None
     assert row(found, "uncertainty") == ""
+
+
+def test_joules_that_are_beyond_all_numbers_are_left_out(recorded: Any) -> None:
+    found = recorded(8.0, energy_wh=1e306)
+    assert row(found, "energy").startswith("1e+306 Wh, needs review")
+    facts = recorded_facts(found)
+    assert facts["energy_j"] is None
+    said = "\n".join(recorded_lines(found))
+    assert not re.search(r"\b(inf|nan)\b|over range", said)
+    json.dumps(facts, allow_nan=False)

@@ -134,7 +134,10 @@ def _wrong(name: str, value: object, wanted: str) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = ascii(value)
+    try:
+        shown = ascii(value)
+    except ValueError:  # Python refuses to write a whole number of so many digits
+        return "too large a number"
     return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
 
 

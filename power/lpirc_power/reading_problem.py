@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 
 from lpirc_power.meter import Reading
 
@@ -20,6 +20,16 @@ NUMBERS: Final = (
     "current_range_a",
 )
 FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")
+LARGEST: Final = 1e300
+"""A whole number from here on cannot be counted with as a float."""
+
+
+def is_number(value: object) -> bool:
+    """Return True for a float, NaN and infinity too, and for a whole number that a float can hold."""
+    if isinstance(value, float):
+        return True
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and abs(cast("int", value)) < LARGEST
 
 
 def reading_problem(reading: Reading) -> str:

@@ -35,6 +35,7 @@ STEP = OwnTerm("step", "the step", "page 1", energy_wh=0.001)
         ({"reading_share": "0.01"}, "reading_share = '0.01', where"),
         ({"reading_share": None}, "reading_share = None, where"),
         ({"reading_share": 10**400}, "reading_share = 1000"),
+        ({"reading_share": 10**5000}, "reading_share = too large a number, where"),
         ({"apparent_share": -1}, "apparent_share = -1, where"),
         ({"smallest_range_w": 1e300}, "smallest_range_w = 1e+300, where"),
         (

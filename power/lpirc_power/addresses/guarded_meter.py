@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any, Final, cast
 
 from lpirc_power.addresses.driver_registry import FAILURES, Plugin
@@ -62,7 +63,10 @@ class _Guarded:
     @property
     def identity(self) -> Identity:
         found = self._call("identity", lambda: getattr(self._meter, "identity", None))
-        return cast("Identity", self._checked("identity", found, Identity))
+        identity = cast("Identity", self._checked("identity", found, Identity))
+        if not all(isinstance(one, str) for one in astuple(identity)):
+            raise self._wrong("identity", "an Identity of four texts", found)
+        return identity
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._meter, name)

@@ -85,7 +85,9 @@ def _is_of_driver(one: Check) -> bool:
 
 def _uncertainty(energy: Energy) -> Finding:
     if energy.source is None:
-        return not_tried("uncertainty", "The driver states no limits of error.")
+        return not_tried(
+            "uncertainty", "The driver states no limits of error that can be used."
+        )
     budget = budget_of(energy)
     if not budget.is_known:
         advice = "Give what the stated limits need: VA if apparent_share is not 0."

@@ -21,6 +21,7 @@ from lpirc_power.meter import (
     Setup,
     Status,
 )
+from lpirc_power.reading_problem import is_number
 
 UPDATE_INTERVAL_S: Final = 0.25
 """Update interval until the meter is set up: the factory setting of a WT310."""
@@ -50,7 +51,7 @@ class Sample:
         """Raise TypeError for what is no number, as the text of an answer."""
         for one in fields(self):
             value: object = getattr(self, one.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
+            if not is_number(value):
                 raise TypeError(
                     f"{one.name} of a Sample is {value!r:.40}, where a number must be"
                 )

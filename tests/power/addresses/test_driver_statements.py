@@ -53,6 +53,13 @@ class Own(Bench):
     def connect(self, clocks):
         return Texts(Sensor(), clocks)
 
+class Unnamed(HomeMeter):
+    identity = Identity("ACME", None, "0815", "1.0")
+
+class Nameless(Bench):
+    def connect(self, clocks):
+        return Unnamed(Sensor(), clocks)
+
 class Stated(Bench):
     @staticmethod
     def limits(model):
@@ -61,7 +68,7 @@ class Stated(Bench):
         given.update(eval(os.environ.get("LIMITS", "{}"), globals()))
         return Limits(**given)
 """
-ENTRIES = "stated = acme_bench:Stated\nbare = acme_bench:Bench\nown = acme_bench:Own"
+ENTRIES = "stated = acme_bench:Stated\nbare = acme_bench:Bench\nown = acme_bench:Own\nnameless = acme_bench:Nameless"
 PLUGIN = "The plug-in lpirc.meters stated = acme_bench:Stated of acme_bench 1.0"
 
 
@@ -163,14 +170,16 @@ def test_the_name_of_a_known_model_makes_a_plug_in_neither_official_nor_accurate
 
 
 @pytest.mark.usefixtures("installer")
-@pytest.mark.parametrize("value", ["'36'", "None", "True"])
+@pytest.mark.parametrize("value", ["'36'", "None", "True", str(10**310)])
 def test_a_sample_that_holds_no_number_is_a_fault_of_the_driver(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setenv("POWER", value)
     with (
         open_meter("stated:1", clocks) as opened,
-        pytest.raises(MeterError, match=f"power_w of a Sample is {value}") as caught,
+        pytest.raises(
+            MeterError, match=f"power_w of a Sample is {value:.39}"
+        ) as caught,
     ):
         opened.read()
     assert caught.value.sentence.startswith(f"{PLUGIN} failed to do `read`: TypeError")
@@ -187,3 +196,12 @@ def test_a_reading_that_holds_no_number_is_a_fault_of_the_driver(
     ):
         opened.read()
     assert caught.value.code == "meter-driver"
+
+
+@pytest.mark.usefixtures("installer")
+def test_an_identity_that_is_no_text_is_a_fault_of_the_driver(clocks: Clocks) -> None:
+    with (
+        pytest.raises(MeterError, match="instead of an Identity of four texts"),
+        open_meter("nameless:1", clocks),
+    ):
+        pass

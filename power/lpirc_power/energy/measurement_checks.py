@@ -232,12 +232,19 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     settled_s = measured.start_s + max(
         2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
     )
-    empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
+    without = [one for one in inside if math.isnan(one.power_w)]
+    empty = [one for one in without if one.monotonic_s > settled_s]
     finite = sum(math.isfinite(reading.power_w) for reading in inside)
     if not finite:
         sentence = f"No reading carries a power, of {len(inside)} in all; the energy cannot be cross-checked."
     elif empty:
         sentence = f"Readings without data: {len(empty)} of {len(inside)}."
+    elif without:
+        begun_s = settled_s - measured.start_s
+        sentence = (
+            f"Readings without data: {len(without)} of {len(inside)}, in the first {begun_s:g} s, which a meter may "
+            "take to begin."
+        )
     else:
         sentence = f"Every reading after the meter's first measurement carries data ({len(inside)} in all)."
     figures = {"empty": len(empty), "finite": finite, "readings": len(inside)}

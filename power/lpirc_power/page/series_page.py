@@ -131,7 +131,9 @@ def _table(series: Series) -> str:
     rows = []
     for name, one in series.by_name.items():
         off = one.energy_wh / series.mean_wh - 1 if series.mean_wh else math.nan
-        from_mean = f"{100 * off:+.3g} %" if math.isfinite(off) else "no data"
+        # What binary fractions leave is no difference.
+        percent = round(100 * off, 6) + 0.0
+        from_mean = f"{percent:+.3g} %" if math.isfinite(off) else "no data"
         rows.append(
             (
                 name.split()[-1],

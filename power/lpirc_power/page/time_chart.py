@@ -38,6 +38,10 @@ UNITS: Final = 1000
 WHOLE_TRACES: Final = 4
 """Traces that all have as many columns as there are; more share them, so that the page stays small."""
 LEAST_COLUMNS: Final = 100
+APART_PERCENT: Final = 3.5
+"""Least distance of two numbers of one digit, as a part of the width of a narrow page."""
+MOST_JOINED: Final = 3
+"""Numbers that stand together in one text; of more, the first and the last."""
 MOST_NUMBERED: Final = 40
 """Marks above which their numbers are left out; the tooltips stay."""
 
@@ -99,20 +103,40 @@ class TimeChart:
         numbered = len(marks) <= MOST_NUMBERED
         names = list(dict.fromkeys(mark.name for mark in self.marks))
         seen = [one for one in marks if _is_within(one, across)]
+        placed = []
         for mark in seen:
-            number = names.index(mark.name) + 1
             parts.append(_band(across, mark, "mark", PLOT_TOP, PLOT_HEIGHT))
-            if numbered:
-                middle = (mark.begin_s + mark.end_s) / 2
-                x = _percent(across, middle)
-                y = PLOT_TOP - 10
-                parts.append(_text(x, y, str(number), "number", _anchor(x)))
+            x = _percent(across, (mark.begin_s + mark.end_s) / 2)
+            placed.append((x, names.index(mark.name) + 1))
+        if numbered:
+            parts += [
+                _text(x, PLOT_TOP - 10, text, "number", _anchor(x))
+                for x, text in _apart(placed)
+            ]
         parts += [
             _band(across, pause, "pause", PLOT_TOP, PLOT_HEIGHT)
             for pause in self.pauses
         ]
         parts += [_band(across, flag, "flag", PLOT_TOP - 4, 8) for flag in self.flags]
         return parts
+
+
+def _apart(placed: Sequence[tuple[float, int]]) -> list[tuple[float, str]]:
+    """Return numbers with their places in percent; those that would overlap on a narrow page stand as one, "4, 5"."""
+    groups: list[list[tuple[float, int]]] = []
+    for x, number in sorted(placed):
+        if groups and x - groups[-1][-1][0] < APART_PERCENT * len(str(number)):
+            groups[-1].append((x, number))
+        else:
+            groups.append([(x, number)])
+    shown = []
+    for group in groups:
+        numbers = sorted({number for _, number in group})
+        text = ", ".join(map(str, numbers))
+        if len(numbers) > MOST_JOINED:
+            text = f"{numbers[0]} ... {numbers[-1]}"
+        shown.append(((group[0][0] + group[-1][0]) / 2, text))
+    return shown
 
 
 def _is_within(span: Span, across: Scale) -> bool:

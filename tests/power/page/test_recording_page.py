@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,6 +139,18 @@ def test_marks_outside_the_recording_are_in_the_table_and_not_in_the_chart(
     assert text.count('class="mark"') == 2  # one band in each chart
     assert "1 outside the recording" in text
     assert "1 without an end" in text
+
+
+def test_numbers_of_marks_that_would_overlap_stand_together(made: Made) -> None:
+    marks = (
+        Mark("load", 0.5, 2.0),
+        Mark("write", 5.0, 5.1),
+        Mark("close", 5.15, 5.2),
+        Mark("rest", 8.0, 9.0),
+    )
+    page = page_of(made.recording(marks=marks))
+    numbers = re.findall(r'<text class="number"[^>]*>([^<]+)</text>', page)
+    assert numbers[:3] == ["1", "2, 3", "4"]
 
 
 def test_a_recording_that_was_cut_off_says_so_first(made: Made) -> None:

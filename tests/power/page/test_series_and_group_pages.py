@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,12 @@ def test_a_series_shows_its_mean_deviation_interval_and_each_attempt(
         "+0.666 %",
     ):
         assert words in text, words
+
+
+def test_an_attempt_at_the_mean_differs_by_nothing_from_it(made: Made) -> None:
+    page = page_of(made.series("s", loads(*(6 + 0.05 * number for number in range(5)))))
+    assert ">+0 %<" in page
+    assert not re.search(r">[+-][0-9.]+e-\d+ %<", page)
 
 
 def test_a_series_shows_the_energies_of_its_marks(made: Made) -> None:

@@ -18,6 +18,7 @@ PARTS = (
         "power",
         "truth",
         "recording",
+        "series",
         "scoring",
         "masks",
         "coverage",
@@ -25,7 +26,7 @@ PARTS = (
     *("models", "bundles", "client", "season"),
 )
 """Each is a module of this name with a function `measure`."""
-IN_PAGES = ("truth", "recording", "coverage")
+IN_PAGES = ("truth", "recording", "series", "coverage")
 """Those with a function `write`, which puts their tables into a page."""
 
 
@@ -38,7 +39,7 @@ def main() -> None:
         metavar="PART",
         help=", ".join(PARTS),
     )
-    text = "write the figures to bench/PART.json, those of truth, recording and coverage into their pages"
+    text = "write the figures to bench/PART.json, those of truth, recording, series and coverage into their pages"
     parser.add_argument("--save", action="store_true", help=text)
     text = "serving: measure this checkout, which has a .venv, as well"
     parser.add_argument("--beside", type=Path, help=text)

@@ -208,6 +208,27 @@ else:
 
 if sys.platform == "win32":
 
+    def unix_socket() -> socket.socket:
+        """Return a new socket that can have a path. Raises OSError where there is none: see `HAS_UNIX_SOCKETS`."""
+        raise OSError("this system has no sockets with a path")
+
+    def is_of_this_user(_found: os.stat_result) -> bool:
+        """Return True if a file belongs to the user of this process; never on Windows, which has no such numbers."""
+        return False
+
+else:
+
+    def unix_socket() -> socket.socket:
+        """Return a new socket that can have a path. Raises OSError where there is none: see `HAS_UNIX_SOCKETS`."""
+        return socket.socket(socket.AF_UNIX)
+
+    def is_of_this_user(found: os.stat_result) -> bool:
+        """Return True if a file belongs to the user of this process; never on Windows, which has no such numbers."""
+        return found.st_uid == os.getuid()
+
+
+if sys.platform == "win32":
+
     def locked_by_another(_descriptor: int) -> bool:
         """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
         return False

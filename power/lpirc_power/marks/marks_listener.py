@@ -21,7 +21,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.marks.mark_list import MarkList, Wrong, finite
 from lpirc_power.marks.marking import TCP, machine
 from lpirc_power.marks.socket_folder import LONGEST_PATH, NAME, socket_folder
-from lpirc_power.operating_system import HAS_UNIX_SOCKETS
+from lpirc_power.operating_system import HAS_UNIX_SOCKETS, unix_socket
 from lpirc_power.presence import is_there
 
 _log: Final = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class MarksListener:
             self._folder = socket_folder()
             path = self._folder / NAME
         self._path = _free(path)
-        made = socket.socket(socket.AF_UNIX)
+        made = unix_socket()
         try:
             made.bind(str(path))
             path.chmod(0o600)
@@ -371,7 +371,7 @@ def _free(path: Path) -> Path:
         return path
     if not path.is_socket():
         raise _wrong(f"{path} exists already and is no socket")
-    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+    with contextlib.closing(unix_socket()) as probe:
         try:
             probe.connect(str(path))
         except OSError:

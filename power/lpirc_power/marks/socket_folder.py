@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import socket
 import stat
 import tempfile
 import time
 from pathlib import Path
 from typing import Final
+
+from lpirc_power.operating_system import is_of_this_user, unix_socket
 
 PREFIX: Final = "lpirc-marks-"
 NAME: Final = "marks"
@@ -41,13 +42,13 @@ def _short_folder() -> Path:
 def _remove_if_abandoned(folder: Path) -> None:
     """Remove a folder in which no recording listens. Raises OSError, also if it holds anything else."""
     found = folder.lstat()
-    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    is_own = stat.S_ISDIR(found.st_mode) and is_of_this_user(found)
     if is_own and time.time() - found.st_mtime > YOUNG_S and _is_unheard(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)
         folder.rmdir()
 
 
 def _is_unheard(path: Path) -> bool:
-    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+    with contextlib.closing(unix_socket()) as probe:
         probe.setblocking(False)
         return probe.connect_ex(str(path)) in _NO_ONE_LISTENS

@@ -24,6 +24,7 @@ from lpirc_power.report.check_report import (
     what_lacks,
 )
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_marks import series_mark_lines
 from lpirc_power.report.series_report import series_warning_lines
 
 BUDGETS: Final = {"text": budget_text, "csv": budget_csv}
@@ -95,8 +96,9 @@ def _lines(found: Recorded | Series | Group) -> list[list[str]]:
         named = found.recordings.items()
         return [[f"{'name':16} {name}", *check_lines(one)] for name, one in named]
     blocks = [check_lines(one) for one in recordings_in(found)]
-    if isinstance(found, Series) and found.warnings:
-        blocks.append(series_warning_lines(found))
+    if isinstance(found, Series):
+        of_all = [*series_mark_lines(found), *series_warning_lines(found)]
+        blocks += [of_all] if of_all else []
     return blocks
 
 

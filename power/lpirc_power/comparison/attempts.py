@@ -257,8 +257,11 @@ def _repeated(said: str) -> MeterError:
 
 
 def _left_out(path: Path, found: Recorded | Series | Group) -> list[str]:
-    failed = found.left_out if isinstance(found, Series) else ()
-    return [f"{one.name} of {path} does not count: {one.why}" for one in failed]
+    if not isinstance(found, Series):
+        return []
+    failed = found.left_out
+    said = [f"{one.name} of {path} does not count: {one.why}" for one in failed]
+    return [*said, f"{path}: {found.shortfall}"] if found.shortfall else said
 
 
 def _recordings(path: Path, found: Recorded | Series | Group) -> Sequence[Recorded]:

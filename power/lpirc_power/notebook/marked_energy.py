@@ -16,7 +16,7 @@ class MarkEnergy:
 
     `uncertainty_wh` is the half-width of its stated interval, and `budget` its terms, the edges of the stretches among
     them. `each_wh` is the mean energy of one stretch. Without a stretch that was closed, `count` is 0, the figures are
-    NaN, and the budget is None.
+    NaN, and the budget is None. `above_idle_wh` is NaN if no idle power was measured.
     """
 
     name: str
@@ -27,6 +27,8 @@ class MarkEnergy:
     duration_s: float
     each_wh: float
     budget: Budget | None
+    above_idle_wh: float = math.nan
+    above_idle_uncertainty_wh: float = math.nan
 
 
 def mark_energies(recorded: Recorded) -> dict[str, MarkEnergy]:
@@ -35,14 +37,21 @@ def mark_energies(recorded: Recorded) -> dict[str, MarkEnergy]:
 
 
 def _energy(one: Marked) -> MarkEnergy:
-    half_wh = None if one.budget is None else one.budget.coverage_wh
+    net = one.above_idle
     return MarkEnergy(
         name=one.name,
         count=one.count,
         energy_wh=one.energy.energy_wh if one.count else math.nan,
-        uncertainty_wh=math.nan if half_wh is None else half_wh,
+        uncertainty_wh=_half_wh(one.budget),
         mean_power_w=one.mean_power_w,
         duration_s=one.energy.duration_s,
         each_wh=one.mean_wh,
         budget=one.budget,
+        above_idle_wh=math.nan if net is None else net.energy_wh,
+        above_idle_uncertainty_wh=_half_wh(net),
     )
+
+
+def _half_wh(budget: Budget | None) -> float:
+    half_wh = None if budget is None else budget.coverage_wh
+    return math.nan if half_wh is None else half_wh

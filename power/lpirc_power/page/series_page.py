@@ -67,7 +67,7 @@ def _dots(series: Series) -> str:
 def _verdict(series: Series) -> str:
     counted = series.recordings
     stopped = series.record.stopped
-    stopped = f"{stopped[:1].upper()}{stopped[1:]}"
+    stopped = f"{stopped[:1].upper()}{stopped[1:]}" or series.shortfall
     if not counted:
         return paragraph(f"No attempt counts. {stopped}".strip(), "verdict bad")
     budget = series.budget

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lpirc_power.energy import Check
-from lpirc_power.record.document import SeriesRecord
 from lpirc_power.report.advice import (
     advised,
     seconds_to_record,
@@ -17,7 +16,8 @@ from lpirc_power.report.recording_report import (
     figure_rows,
     recorded_facts,
 )
-from lpirc_power.report.series_report import ATTEMPT, Series
+from lpirc_power.report.series_marks import series_mark_facts
+from lpirc_power.report.series_report import Series
 
 
 def in_order(checks: tuple[Check, ...]) -> list[Check]:
@@ -38,9 +38,10 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
 
 
 def series_warnings(found: Recorded | Series | Group) -> dict[str, object]:
-    """Return what speaks against the interval of a series, ready for JSON; nothing for anything else."""
+    """Return what speaks against the interval of a series, and the means of its marks, for JSON; else nothing."""
     if isinstance(found, Series):
-        return {"series_warnings": list(found.warnings)}
+        marks = series_mark_facts(found)
+        return {"series_warnings": list(found.warnings), "series_marks": marks}
     return {}
 
 
@@ -73,17 +74,5 @@ def what_lacks(found: Recorded | Series | Group) -> list[str]:
         return [f"{one.name} has no energy: {one.failed}" for one in failed]
     if isinstance(found, Series):
         failed_too = [f"{one.name} does not count: {one.why}" for one in found.left_out]
-        return [*failed_too, *_lacking(found.record)]
-    return []
-
-
-def _lacking(series: SeriesRecord) -> list[str]:
-    if series.stopped:
-        return [f"The series is not whole: {series.stopped}"]
-    failed = [one for one in series.left_out if one.name.startswith(ATTEMPT)]
-    count = len(series.recordings) + len(failed)
-    if count < series.wanted and series.stable is None:
-        return [
-            f"The series is not whole: its record names {count} of {series.wanted} attempts, and not why."
-        ]
+        return [*failed_too, *([found.shortfall] if found.shortfall else [])]
     return []

@@ -45,7 +45,8 @@ class Marked:
     `instants_s` are the times of instants since the start of the window, `unclosed` counts stretches without an end,
     `outside` those that do not touch the window, `cut` those of which a part lies outside. `doubt_s` is how far the
     times may be wrong. `mean_wh` is the energy of one stretch, NaN without one: stretches that overlap share energy, so
-    it may be more than `energy` / `count`. `budget` is None for instants alone.
+    it may be more than `energy` / `count`. `budget` is None for instants alone; `above_idle` is the energy above idle
+    with its budget, None also without an idle power.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Marked:
     doubt_s: float
     mean_wh: float
     budget: Budget | None
+    above_idle: Budget | None = None
 
     @property
     def mean_power_w(self) -> float:
@@ -118,6 +120,7 @@ def _marked(
     ]
     doubt_s = max(one.doubt_s for one in marks)
     energy = course.of(inside, doubt_s)
+    budget = _budget(energy, inside, course, recorded) if inside else None
     return Marked(
         name=name,
         count=len(inside),
@@ -130,7 +133,8 @@ def _marked(
         energy=energy,
         doubt_s=doubt_s,
         mean_wh=course.total_wh(inside) / len(inside) if inside else math.nan,
-        budget=_budget(energy, inside, course, recorded) if inside else None,
+        budget=budget,
+        above_idle=recorded.net_of(budget, _measured(energy, measured)),
     )
 
 
@@ -219,6 +223,7 @@ def marked_facts(recorded: Recorded) -> list[dict[str, object]]:
 
 
 def _facts(one: Marked) -> dict[str, object]:
+    net = one.above_idle
     return {
         "name": one.name,
         "count": one.count,
@@ -229,6 +234,8 @@ def _facts(one: Marked) -> dict[str, object]:
         "edges_wh": json_ready(one.energy.edges_wh),
         "repeat_in_mark": one.times_to_repeat,
         "budget": None if one.budget is None else one.budget.document(),
+        "above_idle_wh": None if net is None else json_ready(net.energy_wh),
+        "above_idle_budget": None if net is None else net.document(),
         "instants_s": list(one.instants_s),
         "unclosed": one.unclosed,
         "outside": one.outside,
@@ -268,8 +275,10 @@ def _words(one: Marked) -> str:
 
 
 def remarks(one: Marked) -> list[str]:
-    """Return what else there is to say of a name: its instants, and the stretches that have no energy."""
+    """Return what else there is to say of a name: above idle, its instants, the stretches that have no energy."""
     words = []
+    if (net := one.above_idle) is not None:
+        words.append(f"{figure(net.energy_wh, 'Wh')} {attached_words(net)} above idle")
     if one.instants_s:
         times = ", ".join(f"{at_s:.3f} s" for at_s in one.instants_s[:SHOWN_INSTANTS])
         more = len(one.instants_s) - SHOWN_INSTANTS

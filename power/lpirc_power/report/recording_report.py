@@ -143,16 +143,27 @@ class Recorded:
             return None
         return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
 
+    @property
+    def idle_power(self) -> IdlePower | None:
+        """The idle power with its uncertainty; None if none was measured."""
+        idle = self.idle
+        if idle is None:
+            return None
+        load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
+        return IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
+
     @functools.cached_property
     def above_idle_budget(self) -> Budget | None:
         """The uncertainty budget of the energy above idle; None without one."""
-        idle = self.idle
-        if idle is None or self.budget is None:
+        return self.net_of(self.budget, self.measured)
+
+    def net_of(self, budget: Budget | None, measured: Measurement) -> Budget | None:
+        """Return the budget above idle of an energy in the recording; None without an idle power or a budget."""
+        idle = self.idle_power
+        if idle is None or budget is None:
             return None
-        load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
-        power = IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
         is_one = in_one_range(self.energy)
-        return net_budget(self.budget, power, self.measured, is_one_range=is_one)
+        return net_budget(budget, idle, measured, is_one_range=is_one)
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:

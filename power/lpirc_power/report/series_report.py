@@ -66,6 +66,18 @@ class Series:
             return None
         return statistics.stdev(energies_wh)
 
+    @property
+    def shortfall(self) -> str:
+        """A sentence that says why the series has fewer attempts than it was to have; empty if it has all."""
+        record = self.record
+        if record.stopped:
+            return f"The series is not whole: {record.stopped}"
+        failed = [one for one in record.left_out if one.name.startswith(ATTEMPT)]
+        count = len(record.recordings) + len(failed)
+        if count >= record.wanted or record.stable is not None:
+            return ""
+        return f"The series is not whole: its record names {count} of {record.wanted} attempts, and not why."
+
     @functools.cached_property
     def half_wh(self) -> float | None:
         """Half of the interval of the mean by Student's t, 95.45 %; None for fewer than two attempts.
@@ -197,6 +209,8 @@ def series_lines(series: Series) -> list[str]:
         named["meter"] = meter_words(series.recordings[0])
     if series.record.stopped:
         named["stopped"] = series.record.stopped
+    elif series.shortfall:
+        named["stopped"] = series.shortfall
     return [
         *found,
         *lines(named),

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from lpirc_power.comparison.attempts import Choice, Compared, side_of
+from lpirc_power.cli.check import check
+from lpirc_power.comparison.attempts import Choice, Compared, side_in_files, side_of
 from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.comparison_report import comparison_facts, comparison_lines
 from lpirc_power.errors import MeterError
-from lpirc_power.measurement_files.recorded_files import Group, Series, read_measurement
+from lpirc_power.measurement_files.any_measurement import Stated
+from lpirc_power.measurement_files.recorded_files import (
+    Group,
+    Series,
+    read_measurement,
+    read_recorded,
+)
 from lpirc_power.notebook.mean_energy import mean_of
 from lpirc_power.notebook.recording import Recording
 from lpirc_power.page.group_page import group_page
+from lpirc_power.page.recording_page import recording_page
 from lpirc_power.page.series_page import series_page
 from lpirc_power.record.document import Mark
+from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.group_report import group_facts, group_lines
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_report import series_facts, series_lines
@@ -222,3 +233,64 @@ def recordings_of(path: Path) -> tuple[Recorded, ...]:
     found = read_measurement(path)
     assert isinstance(found, Series)
     return found.recordings
+
+
+MARKS = (Mark("work", 1.0, 4.0), Mark("load", 5.0, 7.0))
+
+
+def test_each_mark_tells_its_energy_above_idle(tmp_path: Path) -> None:
+    """6 W for 3 s, of which 2 W are idle."""
+    found = Recording(read_recorded(Made(tmp_path, idle=IDLE, marks=MARKS).recording()))
+    work = found.marks["work"]
+    assert work.above_idle_wh == pytest.approx((6.0 - 2.0) * 3.0 / 3600.0, rel=1e-3)
+    assert 0.0 < work.above_idle_uncertainty_wh < math.inf
+    codes = [one["code"] for one in found.document()["marks"][0]["above_idle_budget"]["terms"]]  # fmt: skip
+    assert {"marks", "idle-range", "idle-spread"} <= {*codes}
+    said = [line for line in str(found).splitlines() if line.startswith("mark")]
+    assert all(" above idle" in line for line in said)
+    assert recording_page(found.recorded).count(" above idle") >= 2
+
+
+def test_a_mark_without_an_idle_power_tells_nothing_above_idle(tmp_path: Path) -> None:
+    found = Recording(read_recorded(Made(tmp_path, marks=MARKS).recording()))
+    assert math.isnan(found.marks["work"].above_idle_wh)
+    assert "above idle" not in str(found)
+
+
+def cut_down(folder: Path, name: str) -> Path:
+    """Return a series of which the record names three of five attempts, and not why."""
+    path = Made(folder, marks=MARKS).series(name, LOADS)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | {"wanted": 5}))
+    return path
+
+
+def test_a_series_that_lacks_attempts_says_so_wherever_its_mean_is(
+    tmp_path: Path,
+) -> None:
+    path = cut_down(tmp_path, "run")
+    series = read_measurement(path)
+    assert isinstance(series, Series)
+    said = "its record names 3 of 5 attempts, and not why."
+    assert any(said in line for line in series_lines(series))
+    assert said in series_page(series)
+    assert said in " ".join(what_lacks(series))
+    whole = Made(tmp_path).series("other", LOADS)
+    sides = [side_in_files(one.name, [one], Stated(), Choice()) for one in (path, whole)]  # fmt: skip
+    assert any(said in one for one in compared(*sides, is_paired=False, least=0.02).warnings)  # fmt: skip
+    assert not any("not whole" in one for one in sides[1].left_out)
+
+
+def test_the_check_of_a_series_tells_the_mean_of_each_mark(tmp_path: Path) -> None:
+    # An attempt a minute; of the marks, each has its own within it.
+    marks = [
+        Mark(one.name, 60.0 * number + one.begin_s, 60.0 * number + (one.end_s or 0.0))
+        for number in (1, 2, 3)
+        for one in MARKS
+    ]
+    path = Made(tmp_path, marks=marks).series("run", LOADS)
+    told = CliRunner().invoke(check, [str(path)])
+    assert "mark             work: 0.00" in told.output
+    assert told.output.count(", the mean of 3") == 2
+    facts = json.loads(CliRunner().invoke(check, [str(path), "--json"]).output)
+    assert [one["name"] for one in facts[0]["series_marks"]] == ["work", "load"]

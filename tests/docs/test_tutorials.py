@@ -160,7 +160,9 @@ def test_a_laboratory_measurement(tmp_path: Path) -> None:
     recorded, _, compared, _, worked = printed.values()
     for word in ("warm-up ", "attempt 3 ", "mean energy ", "interval ", "advice "):
         assert f"\n{word}" in recorded
-    assert re.search(r"^new takes [\d.]+ % less, interval ", compared)
+    # A busy machine starts `meter mark` so slowly that seconds of work may not show.
+    shown = r"^(new takes [\d.]+ % less, interval |No difference is shown: new takes )"
+    assert re.search(shown, compared)
     assert "which do not cancel" not in compared
     assert "several meters" not in compared
     assert "inference" in (tmp_path / "new-1.json").read_text()

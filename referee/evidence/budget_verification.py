@@ -12,8 +12,8 @@ from referee.evidence.verification_items import Failure, require_same
 PART: Final = "result.json"
 WORDS: Final = ("name", "source")
 """Words of a term, which another version may word otherwise."""
-BY_CONVOLUTION: Final = ("coverage_wh", "coverage_factor")
-"""Figures by Fourier transform, which hosts compute with different last digits."""
+NOT_TO_THE_BIT: Final = ("coverage_wh", "coverage_factor", "level")
+"""Figures by Fourier transform or by an error function, which hosts compute with different last digits."""
 NEARLY: Final = 1e-9
 
 
@@ -37,11 +37,11 @@ def require_same_budget(
     if not _are_terms(stated["terms"]):
         raise Failure(PART, "The terms of the budget are no list of terms.")
     _require_same_terms(stated["terms"], own["terms"], has_own_words=has_own_words)
-    of_figures = {*own} - {"terms", "unknown", *BY_CONVOLUTION}
+    of_figures = {*own} - {"terms", "unknown", *NOT_TO_THE_BIT}
     for name in sorted(of_figures):
-        require_same(PART, f"{name} of the budget", stated.get(name), own[name])
-    for name in BY_CONVOLUTION:
-        _require_near(name, stated.get(name), own[name])
+        require_same(PART, f"{name} of the budget", stated[name], own[name])
+    for name in NOT_TO_THE_BIT:
+        _require_near(name, stated[name], own[name])
     is_unknown = own["unknown"] is not None
     require_same(
         PART, "that the budget is unknown", stated["unknown"] is not None, is_unknown
@@ -89,8 +89,8 @@ def _require_words(
         require_same(PART, f"{name} of {whose}", stated[name], own[name])
 
 
-def _require_near(name: str, stated: float | None, own: float | None) -> None:
-    both = (stated, own)
-    if None not in both and math.isclose(*both, rel_tol=NEARLY):  # type: ignore[arg-type]
-        return
-    require_same(PART, f"{name} of the budget", stated, own)
+def _require_near(name: str, stated: object, own: float | None) -> None:
+    if not isinstance(stated, float) or own is None:
+        require_same(PART, f"{name} of the budget", stated, own)
+    elif not math.isclose(stated, own, rel_tol=NEARLY):
+        require_same(PART, f"{name} of the budget", stated, own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def second_says(data: bytes) -> str:
         ("coverage_factor", 1.0, "coverage_factor of the energy_budget is stated as"),
         ("guaranteed_wh", 1e-9, "guaranteed_wh of the energy_budget is stated as"),
         ("guaranteed_wh", None, "guaranteed_wh of the energy_budget is stated as"),
+        ("coverage_wh", "small", "coverage_wh of the energy_budget cannot be"),
         ("level", 0.99, "level of the energy_budget is stated as"),
         ("unknown", "", "unknown of the energy_budget cannot be"),
         ("unknown", "calibrated", "a figure of an unknown uncertainty"),
@@ -161,6 +163,17 @@ def test_what_is_not_computed_is_said_of_a_budget_that_is_there(
     notes = SECOND.verify(without).notes
     assert SECOND.NOT_COMPUTED in notes
     assert SECOND.TERMS_NOT_COMPUTED not in notes
+
+
+def test_the_last_digits_of_another_host_s_error_function_are_no_difference(
+    proved: dict[str, Proved],
+) -> None:
+    result = result_of(proved["judged"])
+    budget = result["energy_budget"]
+    for name in ("level", "coverage_wh", "coverage_factor"):
+        budget[name] = math.nextafter(budget[name], 2.0)
+    data = sealed_with(proved["judged"], result)
+    assert failed(by_main(data)) == failed(by_second(data)) == []
 
 
 def test_another_version_may_word_a_budget_otherwise() -> None:

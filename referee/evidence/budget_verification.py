@@ -90,7 +90,8 @@ def _require_words(
 
 
 def _require_near(name: str, stated: object, own: float | None) -> None:
-    if not isinstance(stated, float) or own is None:
-        require_same(PART, f"{name} of the budget", stated, own)
-    elif not math.isclose(stated, own, rel_tol=NEARLY):
+    is_near = stated == own
+    if isinstance(stated, float) and own is not None:
+        is_near = math.isclose(stated, own, rel_tol=NEARLY)
+    if not is_near:
         require_same(PART, f"{name} of the budget", stated, own)

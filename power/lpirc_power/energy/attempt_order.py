@@ -25,8 +25,9 @@ OUTLIER_LEVEL: Final = FALSE_ALARM / 2
 LEAST_TOLD: Final = 0.001
 """Part of the mean below which a trend or a distance is not told, since it changes no conclusion."""
 MOST_OUTLIERS: Final = 0.2
-"""Part of the attempts that are looked at as outliers, one at least."""
-LEAST_ATTEMPTS: Final = 3
+"""Part of the attempts that are looked at as outliers."""
+LEAST_ATTEMPTS: Final = 5
+"""Attempts from which on both tests are made: of fewer, no order is rare, and two that agree by chance decide."""
 MOST_RANKED: Final = 60
 """Attempts up to which the chance of an order is counted; the normal distribution is close enough for more."""
 
@@ -66,10 +67,10 @@ def outliers_of(
     Source: B. Rosner, Technometrics 25 (1983), 165. Several outliers do not hide each other.
     """
     left = dict(enumerate(energies_wh))
-    most = max(int(MOST_OUTLIERS * len(left)), 1)
+    most = int(MOST_OUTLIERS * len(left))
     taken: list[int] = []
     count = 0
-    while len(taken) < most and len(left) >= LEAST_ATTEMPTS:
+    while len(taken) < most:
         mean_wh = statistics.fmean(left.values())
         deviation_wh = statistics.stdev(left.values())
         if not deviation_wh:

@@ -223,7 +223,12 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
             ", ".join(event.kind for event in run.events),
             "meter-lost, meter-back",
         ),
-        row("its failed checks", run.failed_checks(setup) or "none", "reading-gaps"),
+        # Nothing shows which of its powers a load of steps had meanwhile.
+        row(
+            "its failed checks",
+            run.failed_checks(setup) or "none",
+            "reading-gaps, unseen-energy",
+        ),
     ]
 
 

@@ -255,6 +255,12 @@ def _unknown_scheme(
         return wrong(address, f"Perhaps {lower}:{rest} is meant, in small letters.")
     if ":" not in address:
         return as_visa
+    no_driver = (
+        f"No driver is installed for the scheme {name}, only for {', '.join(known)}"
+    )
+    if rest.isdecimal():  # HOST:PORT may be meant
+        return MeterAddressError(f"{as_visa.sentence} {no_driver}.")
     return MeterAddressError(
-        f"{as_visa.sentence} No driver is installed for the scheme {name}, only for {', '.join(known)}."
+        f"{address!r} is not the address of a meter. {no_driver}; install the one that has it, or write a VISA "
+        "resource, such as TCPIP::HOST::INSTR."
     )

@@ -201,6 +201,10 @@ def test_an_unknown_scheme_is_named_with_those_that_are_installed() -> None:
     assert caught.value.code == "meter-wrong-address"
     said = "No driver is installed for the scheme joulescope, only for hwmon, rapl, sim"
     assert said in caught.value.sentence
+    with pytest.raises(MeterError) as caught:
+        MeterAddress("joulescope:192.168.1.30:80")
+    assert said in caught.value.sentence
+    assert "install the one that has it" in caught.value.sentence
 
 
 def test_two_distributions_with_one_scheme_are_both_named_and_stop_no_other(

@@ -57,6 +57,10 @@ def check(file: Path, budget_as: str | None, stated: Stated, as_json: bool) -> N
     The exit code is 1, with one sentence on stderr, if there is no energy, also of one meter or attempt of several, if
     a check of severity error fails, or if the file cannot be read.
     """  # noqa: D301  click wants the character itself
+    if budget_as and as_json:
+        raise click.UsageError(
+            "Give --budget or --json, not both: the JSON has the budget in it."
+        )
     measurement = read_any(file, stated)
     found = recordings_in(measurement)
     if budget_as:

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from lpirc_power.cli.options import json_option
+from lpirc_power.cli.options import Figure, json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
     Choice,
@@ -68,14 +68,13 @@ class TwoSided(click.Command):
 )
 @click.option(
     "--least",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Figure("PERCENT", most=100.0),
     default=2.0,
     show_default=True,
     help="Smallest difference of interest, in percent: how many attempts would show it is said.",
 )
 @click.option(
     "--mark",
-    default="",
     metavar="NAME",
     help="Compare the energies of this mark; default: those of the whole recordings.",
 )
@@ -99,7 +98,7 @@ def compare(
     is_paired: bool,
     names: tuple[str, str],
     least: float,
-    mark: str,
+    mark: str | None,
     is_above_idle: bool,
     is_incomplete_taken: bool,
     stated: Stated,
@@ -120,9 +119,15 @@ def compare(
     The exit code is 0 whether a difference is shown or not; it is 1 if the files cannot be compared.
     """  # noqa: D301  click wants the character itself
     of_first, of_second = _sides(files, others)
+    if len(set(names)) < len(names) or not all(map(str.strip, names)):
+        raise click.UsageError(
+            f"--names gives {names[0]!r} and {names[1]!r}; give two names that differ."
+        )
+    if mark is not None and not mark.strip():
+        raise click.UsageError("--mark has no name; leave it out to compare all.")
     if mark and is_above_idle:
         raise click.UsageError("Give --mark or --above-idle, not both.")
-    energies = Compared(mark, is_above_idle)
+    energies = Compared(mark or "", is_above_idle)
     choice = Choice(energies, is_incomplete_taken)
     first = side_in_files(names[0], of_first, stated, choice)
     second = side_in_files(names[1], of_second, stated, choice)

@@ -7,6 +7,7 @@ logs (Time, Watts, Volts, Amps, PF, Mark), nvidia-smi (timestamp, power.draw [W]
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -183,7 +184,15 @@ def asked_columns(asked: str, heads: Sequence[str]) -> list[Column]:
 
     Raises MeterError `recording-columns`, naming what is wrong.
     """
-    return [_asked(one, heads) for one in asked.split(",") if one.strip()]
+    found = [_asked(one, heads) for one in asked.split(",") if one.strip()]
+    counts = Counter(one.quantity for one in found)
+    twice = [quantity for quantity, count in counts.items() if count > 1]
+    if twice:
+        raise MeterError(
+            "recording-columns",
+            f"--columns names {twice[0]} twice; name one column for each quantity.",
+        )
+    return found
 
 
 def _asked(text: str, heads: Sequence[str]) -> Column:

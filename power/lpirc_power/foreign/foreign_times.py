@@ -24,6 +24,8 @@ SET_BACK: Final = (
     "; if the clock was set back from summer time there, give the times with their "
     "offsets, or cut the file in two"
 )
+LONGEST_S: Final = 1e9
+"""Longest time between two readings of a recording, 30 years; the calendar ends not far beyond."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 SLASHED: Final = re.compile(r"\s*\d{1,2}/\d{1,2}/\d{2,4}", re.ASCII)
 Parse = Callable[[str], float | None]
@@ -81,6 +83,12 @@ def times_of(
                 "recording-order",
                 f"{table.path}, line {line}: the time goes back from {texts[len(found) - 1]!r} to {text!r}; a file "
                 f"holds one recording, in the order of its times{more}.",
+            )
+        if value - (found[0] if found else value) > LONGEST_S:
+            raise MeterError(
+                "recording-value",
+                f"{table.path}, line {line}: the time {text[:60]!r} is more than {LONGEST_S:.0e} s after the first "
+                "one. No recording lasts so long; name the column of the time with --columns time=HEAD.",
             )
         found.append(value)
     if _is_local(texts[0]):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.foreign.file_kind import kind_of
 from lpirc_power.foreign.foreign_recording import Reader
 from lpirc_power.measurement_files.foreign_measurement import (
     foreign_recorded,
@@ -27,6 +29,9 @@ from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
 UNSTATED: Final = Setup(None, None, 0.25, 0)
 FIRST_BYTES: Final = 4096
+OF_READINGS: Final = ("", ".csv")
+"""Endings of the name that was given to a series or to several meters."""
+LINE_END: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def read_any(path: Path, stated: Stated | None = None) -> Recorded | Series | Gr
 
 def _record_of_several(path: Path) -> Path | None:
     """Return run.json for a run.csv that is not there: the name that was given to a series, or to several meters."""
-    if not path.name:  # a folder such as "." or "/": its reader says so
+    if path.suffix not in OF_READINGS or not path.name:
         return None
     beside = record_path(path)
     return beside if not is_there(path) and has_record(beside) else None
@@ -88,7 +93,9 @@ def is_own(path: Path) -> bool:
     text = start.decode("utf-8-sig", "replace").lstrip()
     if text.startswith("{"):
         return True  # no table begins so; the reader of records says what is wrong
-    first = text.split("\n", 1)[0].strip()
+    if kind_of(start):
+        return False
+    first = next(iter(LINE_END.split(text, maxsplit=1)), "").strip()
     cells = tuple(cell.strip() for cell in next(csv.reader([first]), []))
     if cells in (COLUMNS, *FORMER_COLUMNS):
         return True

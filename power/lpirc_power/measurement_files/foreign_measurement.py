@@ -58,7 +58,7 @@ def foreign_recorded(
     pauses_s = [
         after.monotonic_s - one.monotonic_s for one, after in pairwise(readings)
     ]
-    median_s = statistics.median(pauses_s) or TIME_RESOLUTION_S
+    median_s = statistics.median_low(pauses_s) or TIME_RESOLUTION_S
     if not is_interval_stated:
         setup = replace(setup, update_interval_s=median_s)
     limits = None if model is None else limits_of_model(model)

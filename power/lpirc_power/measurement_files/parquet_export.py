@@ -29,10 +29,17 @@ _TEXTS: Final = ("state", "changed")
 def write_parquet(found: Recorded | Series | Group, path: Path) -> int:
     """Write the readings of a measurement to a Parquet file, and return the number of rows.
 
-    Raises MeterError `no-pyarrow`, OSError. A file of several recordings has the column `recording` before the others.
+    Raises MeterError `no-pyarrow`, `recording-empty` (no recording counts), OSError.
+
+    A file of several recordings has the column `recording` before the others.
     """
     pa, parquet = _pyarrow()
     named = recordings_by_name(found)
+    if not named:
+        raise MeterError(
+            "recording-empty",
+            f"{found.file} has no recording that counts, so nothing is exported.",
+        )
     is_single = isinstance(found, Recorded)
     schema = _schema(pa, named, is_single=is_single)
     rows = 0

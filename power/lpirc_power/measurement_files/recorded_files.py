@@ -23,6 +23,7 @@ from lpirc_power.measurement_files.bare_recording import (
 )
 from lpirc_power.measurement_files.known_meter import as_known
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.presence import is_there
 from lpirc_power.record.document import (
     AnyRecord,
     Ended,
@@ -126,6 +127,11 @@ def read_recorded(path: Path) -> Recorded:
     if not has_record(beside):
         return read_alone(path)
     record = _single(read_record(beside), beside)
+    if not is_there(path) and path.suffix != Path(record.file).suffix:
+        raise MeterError(
+            "recording-unreadable",
+            f"There is no file {path}; {beside.name} is the record of {record.file}.",
+        )
     return _with_record(record, beside, path)
 
 

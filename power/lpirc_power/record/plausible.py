@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from lpirc_power.energy import Measurement
 from lpirc_power.record.document import Record
 from lpirc_power.record.setup_values import setup_problems
+
+_OF_IDLE: Final = ("duration_s", "readings", "spread_w", "standard_w", "freedom")
 
 
 def implausible(record: Record) -> str:
@@ -22,10 +25,22 @@ def _problems(record: Record) -> Iterator[str]:
         start_s = record.started.start.monotonic_s
         if not math.isfinite(start_s):
             yield f"started.start.monotonic_s is {start_s:g}"
+        yield from _negative(record.started.idle, "started.idle", _OF_IDLE)
     if record.ended is not None:
         for problem in setup_problems(record.ended.measured.setup):
             yield f"ended.measured.setup.{problem}"
         yield from _of_times(record.ended.measured)
+        yield from _negative(record.ended, "ended", ("readings", "rows", "marks_lost"))
+        for mark in record.ended.marks:
+            yield from _negative(mark, "ended.marks", ("doubt_s",))
+
+
+def _negative(of: object, place: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield the values that are below 0 though they count something or say how wide something is."""
+    for name in names:
+        value = getattr(of, name, 0.0)
+        if value < 0:
+            yield f"{place}.{name} is {value:g}"
 
 
 def _of_times(measured: Measurement) -> Iterator[str]:

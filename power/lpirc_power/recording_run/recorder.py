@@ -97,6 +97,7 @@ class Recorder:
             clocks.monotonic,
             clocks.utcnow,
             on_link=self._link,
+            name=order.part.name if order.part and order.part.kind == "group" else "",
         )
 
     def arm(self, require_going_on: Callable[[], object] = lambda: None) -> Identity:

@@ -19,6 +19,10 @@ from lpirc_power.report.reading_facts import figure, json_ready, lines
 from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
 
 ATTEMPT: Final = "attempt"
+TIMES_APART: Final = 2.0
+"""Ratio of the durations of warm-up and attempts from which it is told."""
+LEAST_APART_S: Final = 0.2
+"""Difference of these durations below which it is not told: starting a program varies as much."""
 
 
 def attempt_names(recordings: Sequence[Recorded]) -> tuple[str, ...]:
@@ -106,8 +110,10 @@ class Series:
 
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about attempts that are not independent ones of about normal scatter."""
-        return tuple(attempt_warnings(self.energies_wh, [*self.by_name]))
+        """Sentences about a warm-up that may have done the work, and attempts not independent or not about normal."""
+        of_warm_up = _warm_up_words(self)
+        found = attempt_warnings(self.energies_wh, [*self.by_name])
+        return (of_warm_up, *found) if of_warm_up else tuple(found)
 
     @functools.cached_property
     def above_idle_budget(self) -> Budget | None:
@@ -119,6 +125,21 @@ class Series:
         ]
         is_whole = bool(budgets) and len(budgets) == len(self.recordings)
         return budget_of_mean(budgets) if is_whole else None
+
+
+def _warm_up_words(series: Series) -> str:
+    """Return a sentence if the last warm-up took another time than the attempts: it may have done their work."""
+    if not (series.warm_up and series.recordings):
+        return ""
+    warm_up_s = series.warm_up[-1].measured.energy_s
+    mean_s = statistics.fmean(one.measured.energy_s for one in series.recordings)
+    shorter_s, longer_s = sorted((warm_up_s, mean_s))
+    if longer_s - shorter_s < LEAST_APART_S or longer_s < TIMES_APART * shorter_s:
+        return ""
+    return (
+        f"The last warm-up took {warm_up_s:.3g} s, the attempts {mean_s:.3g} s on average: look whether each of them "
+        "does the whole work, or finds it done."
+    )
 
 
 def series_facts(series: Series) -> dict[str, object]:

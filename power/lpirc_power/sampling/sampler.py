@@ -58,8 +58,10 @@ class Sampler:
         on_link: Callable[[LinkEvent], None] | None = None,
         settle_s: float = 0.0,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+        name: str = "",
     ) -> None:
         """Check the address without opening it; MeterError `meter-wrong-address` if it is not valid."""
+        self._name = name
         self._setup = setup
         self._settle_s = settle_s
         self._on_reading = on_reading
@@ -319,6 +321,7 @@ class Sampler:
             self._on_reading,
             self._on_link,
             is_watched=is_watched,
+            name=self._name,
         )
 
     def _finish(self) -> Reading:

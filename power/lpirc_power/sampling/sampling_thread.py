@@ -42,6 +42,7 @@ class Sampling:
     """The sampling thread of one run and the state of its link. `lock` guards the session.
 
     `on_reading` and `on_link` are called from a second thread, so a slow callback never delays the next reading.
+    `name` is that of the meter in warnings, where there are several.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class Sampling:
         on_link: Callable[[LinkEvent], None] | None,
         *,
         is_watched: bool = True,
+        name: str = "",
     ) -> None:
         self.last: Reading | None = None
         self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
         self._is_watched = is_watched
+        self._prefix = f"{name}: " if name else ""
         self._session = session
         self._lock = lock
         self._setup = setup
@@ -158,11 +161,11 @@ class Sampling:
             line = self._outages.lost(error.sentence, now_s)
             self._report(LinkEvent("meter-lost", now_s, utc, error.sentence), line)
         elif type(known) is not type(error):
-            _log.warning("%s", error.sentence)
+            _log.warning("%s%s", self._prefix, error.sentence)
 
     def _report(self, event: LinkEvent, line: str) -> None:
         if line:
-            _log.warning("%s", line)
+            _log.warning("%s%s", self._prefix, line)
         if self._on_link is not None:
             self._callbacks.put(functools.partial(self._on_link, event))
 

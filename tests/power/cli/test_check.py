@@ -107,6 +107,63 @@ def test_readings_of_one_time_have_no_energy_and_are_not_called_a_single_one(
     assert "holds the readings of one time alone" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a,b\rc\xff,d\r1,2\r", "meter: old.csv"),
+        (b"\r\r\xfe\x01\r,,\r", "old.csv has a heading, but no reading"),
+        (b"time_s,power_w\n1e308,36\n1.1e308,36\n", "more than 1e+09 s after"),
+        (b"PAR1\r\xff\r", "it is Parquet"),
+    ],
+)
+@pytest.mark.parametrize("has_record", [False, True])
+def test_files_that_are_no_table_are_one_sentence(
+    meter: Run, tmp_path: Path, content: bytes, told: str, has_record: bool
+) -> None:
+    if has_record:
+        Made(tmp_path).recording("old")
+    (tmp_path / "old.csv").write_bytes(content)
+    ended = meter("check", "old.csv")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    if not has_record or content.startswith(b"PAR1"):
+        assert told in ended.stderr
+
+
+def test_a_quantity_may_be_named_once(meter: Run, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY)
+    ended = meter("check", "old.csv", "--columns", "power=P,power=T")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert "--columns names power twice" in ended.stderr
+
+
+def test_a_pause_beyond_all_others_is_no_update_interval(
+    meter: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text("time_s,power_w\n0,36\n1,36\n1000000,36\n")
+    assert "warning          reading-gaps: Gaps" in meter("check", "old.csv").stdout
+
+
+def test_a_name_of_another_ending_is_not_the_recording_of_that_name(
+    meter: Run, tmp_path: Path
+) -> None:
+    made = Made(tmp_path)
+    made.recording()
+    made.series("some", [steady(6.0)])
+    ended = meter("check", "run.nonsense")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert "There is no file run.nonsense; run.json is the record of" in ended.stderr
+    ended = meter("check", "some.nonsense")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert meter("check", "some.csv").returncode == 0
+
+
+def test_the_budget_and_json_are_not_given_together(meter: Run, tmp_path: Path) -> None:
+    Made(tmp_path).recording()
+    ended = meter("check", "run.csv", "--budget", "csv", "--json")
+    assert ended.returncode == 2
+    assert "Give --budget or --json" in ended.stderr
+
+
 def test_each_meter_of_several_is_named(meter: Run, tmp_path: Path) -> None:
     Made(tmp_path).group("pair", {"main": steady(6.0), "board": steady(5.0)})
     shown = meter("check", "pair.json").stdout.split("\n\n")

@@ -233,6 +233,25 @@ def test_the_energies_of_a_mark_are_compared(
     assert facts["mark"] == "inference"
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--names", "x", "x"), "--names gives 'x' and 'x'"),
+        (("--names", "", "y"), "--names gives '' and 'y'"),
+        (("--least", "nan"), "nan is not a usable number"),
+        (("--mark", ""), "--mark has no name"),
+    ],
+)
+def test_options_that_say_nothing_are_refused(
+    meter: Run, made: Made, options: tuple[str, ...], told: str
+) -> None:
+    made.recording("a")
+    made.recording("b", start_s=100.0)
+    ended = meter("compare", "a.csv", "b.csv", *options)
+    assert ended.returncode == 2
+    assert told in ended.stderr
+
+
 def test_marks_that_were_set_another_number_of_times_are_a_warning(
     meter: Run,
     made: Made,

@@ -76,6 +76,10 @@ def test_a_meter_that_is_gone_at_the_end_does_not_cost_the_others_energy(
     facts = json.loads(told)
     assert run.returncode == 1
     assert "board: " in complaint.splitlines()[-1]
+    assert (
+        "meter: board: The link to the meter at " in complaint
+        or "meter: board: No meter" in complaint
+    )
     assert facts["meters"]["main"]["energy_wh"] > 0
     assert "The energy could not be read" in facts["failed"]["board"]
     assert facts["losses"] == []

@@ -58,6 +58,15 @@ def test_a_recording_without_dates_has_none_in_the_file(tmp_path: Path) -> None:
     assert parquet.read_table(path)["utc"].to_pylist() == [None, None]
 
 
+def test_a_series_without_an_attempt_has_nothing_to_export(
+    made: Made, tmp_path: Path
+) -> None:
+    found = read_any(made.series("some", []), Stated())
+    with pytest.raises(MeterError, match="nothing is exported"):
+        write_parquet(found, tmp_path / "some.parquet")
+    assert not (tmp_path / "some.parquet").exists()
+
+
 def test_the_metadata_say_what_the_rows_do_not(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     write_parquet(

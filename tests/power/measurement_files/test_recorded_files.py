@@ -314,6 +314,32 @@ def test_a_hostile_record_is_refused_in_one_sentence(
     assert len(error.sentence) < 200 + len(str(path))
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("ended", "readings"), -5, "ended.readings is -5"),
+        (("ended", "marks_lost"), -1, "ended.marks_lost is -1"),
+        (("started", "idle", "standard_w"), -1.0, "started.idle.standard_w is -1"),
+        (("started", "idle", "spread_w"), -0.1, "started.idle.spread_w is -0.1"),
+        (("ended", "marks", 0, "doubt_s"), -5.0, "ended.marks.doubt_s is -5"),
+    ],
+)
+def test_figures_that_cannot_be_below_0_are_refused(
+    tmp_path: Path, place: tuple[str | int, ...], value: float, told: str
+) -> None:
+    idle = Idle(2.0, 5.0, 50, 0.01, 0.002, 9.0, 120.0, 2.0 / 120.0, 2.0)
+    Made(tmp_path, idle=idle, marks=(Mark("x", 1.0, 2.0),)).recording()
+    path = tmp_path / "run.json"
+    assert read_recorded(path).above_idle_wh
+    document = json.loads(path.read_text())
+    changed: Any = document
+    for name in place[:-1]:
+        changed = changed[name]
+    changed[place[-1]] = value
+    path.write_text(json.dumps(document))
+    assert told in refused(path).sentence
+
+
 @pytest.mark.parametrize("end_s", [0.5, "NAN", "INF"])
 def test_a_mark_that_ends_before_it_begins_is_refused(
     stored: Stored, tmp_path: Path, end_s: object

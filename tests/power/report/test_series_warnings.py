@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lpirc_power.comparison.attempts import Choice, side_of
 from lpirc_power.comparison.comparing import compared
-from lpirc_power.measurement_files.recorded_files import read_measurement
+from lpirc_power.measurement_files.recorded_files import read_measurement, read_recorded
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.mean_energy import mean_of
 from lpirc_power.notebook.recording import Recording
@@ -84,3 +85,17 @@ def test_an_even_series_warns_of_nothing(tmp_path: Path) -> None:
     assert found.warnings == ()
     assert series_facts(found)["warnings"] == []
     mean_of([Recording(one) for one in found.recordings])
+
+
+@pytest.mark.parametrize(
+    ("warm_up_s", "is_told"), [(10.0, False), (19.0, False), (30.0, True), (2.0, True)]
+)
+def test_a_warm_up_that_took_another_time_may_have_done_the_work(
+    tmp_path: Path, warm_up_s: float, is_told: bool
+) -> None:
+    made = Made(tmp_path)
+    series = read_measurement(made.series("run", [steady(6.0)] * 3))
+    assert isinstance(series, Series)
+    first = read_recorded(made.recording("first", length_s=warm_up_s))
+    told = replace(series, warm_up=(first,)).warnings
+    assert [one.startswith("The last warm-up took") for one in told] == [True] * is_told

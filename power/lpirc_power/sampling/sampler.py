@@ -205,9 +205,8 @@ class Sampler:
             identity = meter.identity
             is_watched = False
             with contextlib.suppress(MeterError):
-                meter.changes(
-                    self._setup
-                )  # so the driver knows what to watch; the end compares again
+                # So the driver knows what to watch; the end compares again.
+                meter.changes(self._setup)
                 self._has_locked = True
                 self._session.lock_panel()
                 is_watched = True

@@ -535,7 +535,7 @@ def test_recordings_of_a_part_of_the_work_are_named_and_count_only_if_asked_for(
     )
     assert facts["sides"][0]["files"] == ["a-0.csv", "a-1.csv"]
     said = " ".join(facts["warnings"])
-    assert "a-2.csv was cut off and needs review: integrator-stopped; it does" in said
+    assert "a-2.csv was cut off; it does" in said
     assert "a-3.csv is of a COMMAND that failed, with exit code 3; it does not" in said
     assert "a-4.csv was interrupted: signal 2 ended its COMMAND; it does not" in said
     facts = facts_of(

@@ -67,8 +67,8 @@ FILES = {
     "Home Assistant": (
         "entity_id,state,last_changed\n"
         + "".join(
-            f"sensor.plug,{'unavailable' if n == 3 else 36},2026-04-24T10:00:{n:02d}.000Z\n"
-            for n in range(11)
+            f"sensor.plug,{state},2026-04-24T10:00:{n:02d}.000Z\n"
+            for n, state in enumerate([36, 36, 36, "unavailable", *[36] * 7])
         ),
         Reader(columns="power:W=state"),
         36.0 * 10 / 3600,
@@ -107,8 +107,8 @@ SEVERAL_GPUS = "timestamp, index, power.draw [W]\n" + "".join(
     for gpu in (0, 1)
 )
 HOME = "entity_id,state,last_changed\n" + "".join(
-    f"sensor.{'voltage' if n % 2 else 'power'},{230 if n % 2 else 36},2026-04-24T10:00:{n:02d}.000Z\n"
-    for n in range(6)
+    f"sensor.{state},2026-04-24T10:00:{n:02d}.000Z\n"
+    for n, state in enumerate(["power,36", "voltage,230"] * 3)
 )
 REFUSED = {
     "several GPUs": (

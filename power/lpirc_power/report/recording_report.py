@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from lpirc_power.energy import (
 from lpirc_power.energy.common_error import in_one_range
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.energy.energy_budget import AGE, START_STOP
-from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle
+from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle, idle_time
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
 from lpirc_power.energy.mean_power import IntegratedTime, MeanPower, mean_power_of
 from lpirc_power.energy.power_error_limit import Load
@@ -170,10 +170,16 @@ class Recorded:
         """The checks of the energy that the recording can answer, and that of the energy above idle."""
         found = energy_checks(self.readings, self.measured, self.energy)
         answered = tuple(one for one in found if self._is_answered(one))
+        return (*answered, *self._idle_checks())
+
+    def _idle_checks(self) -> Iterator[Check]:
         net = self.above_idle_budget
-        if net is None or self.idle is None:
-            return answered
-        return (*answered, above_idle(net, self.idle.power_w))
+        idle = self.idle
+        if net is None or idle is None:
+            return
+        yield above_idle(net, idle.power_w)
+        if math.isfinite(idle.needed_s):
+            yield idle_time(idle.duration_s, idle.needed_s)
 
     @property
     def unchecked(self) -> tuple[str, ...]:

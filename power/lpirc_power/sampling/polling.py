@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lpirc_power.energy.correlated_mean import correlated_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Meter, Reading
 
@@ -37,9 +38,6 @@ SETTLING_UPDATES: Final = 2
 LONGEST_SETTLING_UPDATES: Final = 5.0
 LONGEST_SETTLING_S: Final = 2.0
 """Longest wait for data after settling, or LONGEST_SETTLING_UPDATES if longer. Then the meter starts anyway."""
-
-IDLE_PARTS: Final = 10
-"""Parts of an idle measurement whose means show its spread."""
 
 Sample = tuple[Reading, bool]
 """A reading, and True if the meter marked it as new."""
@@ -161,8 +159,9 @@ class Idle:
     """A measured idle baseline: the mean power of several updates, their number and their duration.
 
     `spread_w` is the standard deviation of the updates, `standard_w` the standard uncertainty of their mean with
-    `freedom` degrees of freedom, from the means of up to ten parts: consecutive updates are not independent. They, and
-    the means of voltage, current and apparent power, are NaN if unknown.
+    `freedom` degrees of freedom by `correlated_mean`: consecutive updates are not independent. `needed_s` is how long
+    the baseline should have been measured for that, at least. They, and the means of voltage, current and apparent
+    power, are NaN if unknown.
     """
 
     power_w: float
@@ -174,6 +173,7 @@ class Idle:
     voltage_v: float = math.nan
     current_a: float = math.nan
     apparent_va: float = math.nan
+    needed_s: float = math.nan
 
 
 def idle_readings(
@@ -227,25 +227,19 @@ def baseline(readings: Sequence[Reading]) -> Idle:
             "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
         )
     lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
-    parts_w = _parts(powers_w)
+    mean = correlated_mean(powers_w)
     return Idle(
         power_w=statistics.fmean(powers_w),
         duration_s=lasted_s,
         readings=len(powers_w),
         spread_w=_deviation(powers_w),
-        standard_w=_deviation(parts_w) / math.sqrt(len(parts_w)),
-        freedom=len(parts_w) - 1.0,
+        standard_w=mean.standard,
+        freedom=mean.freedom,
         voltage_v=_mean([one.voltage_v for one in taken]),
         current_a=_mean([one.current_a for one in taken]),
         apparent_va=_mean([one.apparent_va for one in taken]),
+        needed_s=lasted_s * mean.lengthen,
     )
-
-
-def _parts(values: Sequence[float]) -> list[float]:
-    """Return the means of up to IDLE_PARTS equal parts of consecutive values."""
-    size = math.ceil(len(values) / IDLE_PARTS)
-    whole = range(0, len(values) - size + 1, size)
-    return [statistics.fmean(values[begin : begin + size]) for begin in whole]
 
 
 def _deviation(values: Sequence[float]) -> float:

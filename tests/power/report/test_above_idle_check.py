@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,41 @@ def test_the_check_fails_beyond_the_stated_interval_alone(
     assert found.ok is ok
     assert found.severity == "warning"
     assert ("unknown" in found.sentence) is (half_width is None and not ok)
+
+
+def test_an_idle_power_that_is_too_slow_for_its_time_says_how_long_to_measure(
+    tmp_path: Path,
+) -> None:
+    slow = replace(idle(2.0), needed_s=41.0)
+    found = read_measurement(Made(tmp_path, idle=slow).recording())
+    assert isinstance(found, Recorded)
+    lines = "\n".join(recorded_lines(found))
+    assert "warning          idle-time: " in lines
+    assert "to be known from 5 s" in lines
+    assert "Use --idle 50 or longer." in lines
+    assert found.failed == ()
+
+
+def test_an_idle_power_of_a_record_that_does_not_say_it_is_not_checked(
+    tmp_path: Path,
+) -> None:
+    found = recorded(tmp_path, 2.0)
+    assert "idle-time" not in [one.code for one in found.checks]
+
+
+def test_the_spread_between_the_idles_of_a_series_counts(tmp_path: Path) -> None:
+    """Each attempt has its own idle power, so their differences are in the spread of the energies above idle."""
+    one = read_measurement(
+        Made(tmp_path, idle=idle(2.0)).series("one", (steady(6.0),) * 3)
+    )
+    other = read_measurement(
+        Made(tmp_path, idle=idle(3.0)).series("other", (steady(6.0),) * 3)
+    )
+    assert isinstance(one, Series)
+    assert isinstance(other, Series)
+    recordings = (*one.recordings[:2], *other.recordings[:1])
+    mixed = replace(one, recordings=recordings).above_idle_budget
+    assert mixed is not None
+    (spread,) = [term for term in mixed.terms if term.code == "spread"]
+    differ_wh = one.recordings[0].above_idle_wh - other.recordings[0].above_idle_wh
+    assert spread.standard_wh == pytest.approx(abs(differ_wh) / 3.0)

@@ -18,6 +18,7 @@ from lpirc_power.foreign.cell_values import sized
 from lpirc_power.foreign.column_names import (
     Column,
     asked_columns,
+    plain_name,
     quoted,
     recognized,
 )
@@ -39,6 +40,8 @@ OTHER_ELEMENT: Final = re.compile(
     r"p\W?(e?[23]|sum|sigma|total|\N{GREEK CAPITAL LETTER SIGMA})\b", re.IGNORECASE
 )
 """Head of the power of another element of a meter, or of the sum: then P1 is a part of the power."""
+OF_CHANGES: Final = ("last changed", "last updated")
+"""Plain heads of times at which a value changed, as Home Assistant writes them: it holds until the next one."""
 PTD_NO_DATA: Final = -1.0
 """A log of PTDaemon writes -1 where it has no value."""
 _VALUES: Final = ("power", "voltage", "current", "apparent", "factor", "energy", "counted")  # fmt: skip
@@ -58,13 +61,15 @@ class ForeignRecording:
     """Readings, and how they were read.
 
     `quantities` are those that the file has; without "energy" the readings' energies are the trapezoid of the powers,
-    without "counted" their integrator times are the times themselves. `notes` are sentences for people.
+    or, if a power `holds` until the next one, their steps. Without "counted" their integrator times are the times
+    themselves. `notes` are sentences for people.
     """
 
     readings: Sequence[Reading]
     quantities: frozenset[str]
     notes: Sequence[str]
     stretches: Sequence[NamedStretch]
+    holds: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,11 +113,13 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     notes += _completed(values)
     places, repeated = _distinct(table, times)
     notes += repeated
+    holds = "time" in columns and plain_name(columns["time"].head) in OF_CHANGES
     return ForeignRecording(
-        _readings(places, times, values),
+        _readings(places, times, values, holds=holds),
         frozenset(columns),
         notes,
         _stretches(table, columns.get("mark"), times),
+        holds,
     )
 
 
@@ -307,11 +314,13 @@ def _readings(
     places: Sequence[int],
     times: Times,
     values: Mapping[str, Floats],
+    *,
+    holds: bool,
 ) -> list[Reading]:
     seconds = np.array([times.seconds[place] for place in places])
     at = {name: column[list(places)] for name, column in values.items()}
     none = np.full(len(places), math.nan)
-    energy_wh = _energies(seconds, at)
+    energy_wh = _energies(seconds, at, holds=holds)
     counted = at.get("counted")
     counted_s = seconds if counted is None else counted - counted[0]
     found = []
@@ -337,11 +346,8 @@ def _readings(
     return found
 
 
-def _energies(
-    seconds: Floats,
-    at: Mapping[str, Floats],
-) -> Floats:
-    """Return the energies since the first reading: of the file, or else the trapezoid of the finite powers."""
+def _energies(seconds: Floats, at: Mapping[str, Floats], *, holds: bool) -> Floats:
+    """Return the energies since the first reading: of the file, or else the trapezoid or steps of the finite powers."""
     counted = at.get("energy")
     if counted is not None:
         finite = counted[np.isfinite(counted)]
@@ -350,8 +356,12 @@ def _energies(
     known = np.isfinite(power_w)
     if not known.any():
         return np.full(len(seconds), math.nan)
-    filled = np.interp(seconds, seconds[known], power_w[known])
-    steps = (filled[1:] + filled[:-1]) / 2 * np.diff(seconds)
+    if holds:
+        last = np.searchsorted(seconds[known], seconds, side="right") - 1
+        steps = power_w[known][np.maximum(last, 0)][:-1] * np.diff(seconds)
+    else:
+        filled = np.interp(seconds, seconds[known], power_w[known])
+        steps = (filled[1:] + filled[:-1]) / 2 * np.diff(seconds)
     return np.concatenate(([0.0], np.cumsum(steps))) / 3600.0
 
 

@@ -134,9 +134,11 @@ def _lacks(found: ForeignRecording, limits: Limits | None) -> tuple[str, ...]:
 def _doubts(found: ForeignRecording, model: str | None) -> tuple[str, ...]:
     doubts = list(found.notes)
     if "energy" not in found.quantities:
+        how = "the trapezoid of its powers"
+        if found.holds:
+            how = "that of its powers, each of which holds until the next"
         doubts.append(
-            "The file has no energy of the meter's integrator: the energy is the trapezoid of its powers, which no "
-            "second figure confirms."
+            f"The file has no energy of the meter's integrator: the energy is {how}, which no second figure confirms."
         )
     if model is None:
         doubts.append(

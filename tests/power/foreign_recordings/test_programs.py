@@ -168,6 +168,18 @@ def test_what_cannot_be_read_right_is_refused_in_one_sentence(
     assert said in raised.value.sentence
 
 
+def test_a_file_of_changes_holds_each_power_until_the_next(tmp_path: Path) -> None:
+    rows = "".join(
+        f"sensor.plug,{power},2026-04-24T{time}:00.000Z\n"
+        for power, time in ((5, "10:00"), (100, "11:00"), (5, "11:06"), (5, "12:00"))
+    )
+    reader = Reader(columns="power:W=state")
+    found = read(tmp_path, f"entity_id,state,last_changed\n{rows}", reader)
+    assert found.holds
+    energy_wh = 5.0 + 100 * 0.1 + 5 * 0.9
+    assert found.readings[-1].energy_wh == pytest.approx(energy_wh)
+
+
 def test_an_hour_that_a_clock_may_have_skipped_is_told(tmp_path: Path) -> None:
     before = "".join(f"2026-03-29 01:59:{second},36\n" for second in range(50, 60))
     after = "".join(f"2026-03-29 03:00:0{second},36\n" for second in range(5))

@@ -28,7 +28,7 @@ from lpirc_power.recording_run.group_run import GroupRun
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.recording_run.series_run import SeriesRun
 from lpirc_power.recording_run.single_run import recorded
-from lpirc_power.report.advice import advice, times_to_repeat
+from lpirc_power.report.advice import advice, seconds_to_record, times_to_repeat
 from lpirc_power.report.group_report import group_facts, group_lines
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.recording_report import (
@@ -195,7 +195,11 @@ def _single(order: Order) -> _Told:
 
 
 def _more_facts(found: Recorded) -> dict[str, object]:
-    return {"marks": marked_facts(found), "repeat_in_loop": times_to_repeat(found)}
+    return {
+        "marks": marked_facts(found),
+        "repeat_in_loop": times_to_repeat(found),
+        "record_for_s": seconds_to_record(found),
+    }
 
 
 def _advised(found: Recorded) -> list[str]:

@@ -250,8 +250,8 @@ def _cut(
         f"The recording was cut off: its energy and its checks are those up to the last row, {ran_s:.1f} s after the "
         "start; what the meter counted after it is not known."
         if last.state is IntegratorState.START
-        else f"The record lacks its end, as after a full disk: by the last row the integrator was stopped about "
-        f"{ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
+        else "The recording was cut off at its end, as by a full disk: by the last row the integrator was stopped "
+        f"about {ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
     )
     measured = Measurement(
         integrator_wh=last.energy_wh,

@@ -40,8 +40,9 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
 def series_warnings(found: Recorded | Series | Group) -> dict[str, object]:
     """Return what speaks against the interval of a series, and the means of its marks, for JSON; else nothing."""
     if isinstance(found, Series):
+        warnings = {"series_warnings": list(found.warnings)}
         marks = series_mark_facts(found)
-        return {"series_warnings": list(found.warnings), "series_marks": marks}
+        return warnings | ({"series_marks": marks} if marks else {})
     return {}
 
 

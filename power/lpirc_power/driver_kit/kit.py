@@ -33,6 +33,7 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import IntegratorState, Meter, require_no_energy
+from lpirc_power.sampling.armed_meter import lacks_ranges
 
 TO_RAISE: Final = (
     "Catch it in the driver, and raise the MeterError of lpirc_power.errors that fits."
@@ -41,9 +42,9 @@ TO_RAISE: Final = (
 NO_LINK: Final = "Is the device there, and the address right?"
 
 DEMANDS: Final = (
-    "address", "find", "standing", "library", "family", "identity", "limits", "calls", "refusals", "two-links",
-    "reset", "start", "busy", "readings", "units", "load", "updates", "speed", "order", "energy", "time", "late",
-    "link", "stop", "timer", "second-run", "age", "same-limits", "lost", "back", "silent", "rubbish", "restart",
+    "address", "find", "standing", "library", "family", "identity", "limits", "choices", "calls", "refusals",
+    "two-links", "reset", "start", "busy", "readings", "units", "load", "updates", "speed", "order", "energy", "time",
+    "late", "link", "stop", "timer", "second-run", "age", "same-limits", "lost", "back", "silent", "rubbish", "restart",
     "dialect", "no-data", "over-range", "headers", "short-words", "close", "unreachable", "restore", "recording",
     "uncertainty",
 )  # fmt: skip
@@ -209,10 +210,14 @@ def _place(error: BaseException | None) -> str:
 
 
 def _fitted(bench: Bench, meter: Meter) -> Iterator[Finding]:
-    """Take the update interval of the meter that is nearest to the one that is wanted."""
+    """Take the update interval of the meter that is nearest to the one that is wanted, and no ranges that it lacks."""
+    if lacks_ranges(meter, bench.setup):
+        bench.setup = replace(bench.setup, voltage_range_v=None, current_range_a=None)
+        yield not_tried(
+            "choices", "The meter offers no ranges, so the fixed ones are left out."
+        )
     offered = meter.choices().update_intervals_s
     if offered:
         wanted_s = bench.setup.update_interval_s
         nearest_s = min(offered, key=lambda one: abs(math.log(one / wanted_s)))
         bench.setup = replace(bench.setup, update_interval_s=nearest_s)
-    yield from ()

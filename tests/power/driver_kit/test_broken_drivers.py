@@ -59,12 +59,13 @@ def kit() -> Any:
     def examine(
         name: str,
         cable: Cable | None = None,
+        setup: Setup = Setup(None, None, 0.25, 0),  # noqa: B008 - it is frozen
     ) -> dict[str, Finding]:
         address = "acme:127.0.0.1:80"
         bench = Bench(
             subject=subject_of(f"{DRIVERS}:{name}", address),
             address=address,
-            setup=Setup(None, None, 0.25, 0),
+            setup=setup,
             seconds=5.0,
             clocks=hand.clocks(),
             cable=cable or Table(),
@@ -81,6 +82,12 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
     assert [one.line for one in found.values() if one.failed] == []
     untried = {one.code for one in found.values() if one.verdict is Verdict.NOT_TRIED}
     assert untried == {"find", "library", "dialect"}
+
+
+def test_ranges_that_the_meter_lacks_are_left_out_and_that_is_said(kit: Any) -> None:
+    found = kit("Clean", setup=Setup(150.0, 0.5, 0.25, 0))
+    assert [one.line for one in found.values() if one.failed] == []
+    assert "offers no ranges" in found["choices"].line
 
 
 @pytest.mark.parametrize(

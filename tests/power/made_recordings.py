@@ -18,6 +18,7 @@ from lpirc_power.record.document import (
     Mark,
     Member,
     Moment,
+    Part,
     Record,
     SeriesRecord,
     Started,
@@ -54,6 +55,8 @@ class Made:
     marks: Sequence[Mark] = ()
     links: Sequence[LinkEvent] = ()
     idle: Idle | None = None
+    address: str = "TCPIP::1.2.3.4::INSTR"
+    part: Part | None = None
     missing: Callable[[float], bool] = field(default=lambda _: False)
     change: Callable[[Reading], Reading] = field(default=lambda one: one)
 
@@ -125,7 +128,7 @@ class Made:
         )
         record = Record(
             "0.1.0",
-            "TCPIP::1.2.3.4::INSTR",
+            self.address,
             path.name,
             "host",
             BEGAN,
@@ -133,6 +136,7 @@ class Made:
             tuple(self.command),
             started,
             ended,
+            part=self.part,
         )
         write_record(path.with_suffix(".json"), record)
         return path

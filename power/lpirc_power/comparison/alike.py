@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from lpirc_power.comparison.attempts import Side
@@ -42,13 +42,21 @@ def is_in_one_range(recordings: Sequence[Recorded]) -> bool:
 
 def addresses_of_simulated(recordings: Sequence[Recorded]) -> list[str]:
     """Return the addresses of simulated meters without a serial number of their own, which nothing else tells apart."""
-    return sorted(
-        {
-            one.record.address
-            for one in recordings
-            if one.record is not None and one.identity.serial.strip() == SIMULATED
-        }
-    )
+    return _addresses(one for one in recordings if _is_simulated(one))
+
+
+def addresses_of_one(recordings: Sequence[Recorded]) -> list[str]:
+    """Return the addresses of meters that have a serial number; of one meter, several may mean that it has a double."""
+    return _addresses(one for one in recordings if not _is_simulated(one))
+
+
+def _is_simulated(recorded: Recorded) -> bool:
+    return recorded.identity.serial.strip() == SIMULATED
+
+
+def _addresses(recordings: Iterable[Recorded]) -> list[str]:
+    records = [one.record for one in recordings]
+    return sorted({one.address for one in records if one is not None})
 
 
 def settings_that_differ(recordings: Sequence[Recorded]) -> list[str]:

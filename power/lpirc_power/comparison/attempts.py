@@ -18,9 +18,7 @@ from lpirc_power.recording import NO_DATE
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.marked_report import marked
 from lpirc_power.report.recording_report import Recorded
-
-WARM_UP: Final = "warm-up"
-"""First word of the names of recordings in a series that do not count."""
+from lpirc_power.report.series_report import WARM_UP
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lpirc_power.comparison.alike import (
+    addresses_of_one,
     addresses_of_simulated,
     is_in_one_range,
     is_same_meter,
@@ -14,6 +15,7 @@ from lpirc_power.comparison.alike import (
 from lpirc_power.comparison.attempts import Side
 from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.recording import NO_DATE
+from lpirc_power.report.recording_report import Recorded
 
 LONGER: Final = 0.02
 """Relative difference of durations above which a difference of energies may be one of time."""
@@ -51,6 +53,7 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_attempt_warnings(first),
         *_attempt_warnings(second),
         *_unknown_warnings(first, second),
+        *_note_warnings((*first.recordings, *second.recordings)),
         *first.left_out,
         *second.left_out,
         *_warm_up_warnings((*first.warm_up, *second.warm_up)),
@@ -76,6 +79,12 @@ def _meter_warnings(first: Side, second: Side) -> Iterator[str]:
         yield (
             f"Simulated meters without a serial number of their own have several addresses ({_listed(addresses)}), so "
             "they are taken as several meters: their errors do not cancel."
+        )
+    addresses = addresses_of_one(attempts)
+    if len(meters) == 1 and len(addresses) > 1:
+        yield (
+            f"The recordings name one meter, {meters[0]}, at several addresses ({_listed(addresses)}): it is taken as "
+            "one, whose errors cancel. If these are several meters with one serial number, the interval is too narrow."
         )
     if not is_in_one_range(attempts):
         yield (
@@ -148,6 +157,16 @@ def _unknown_warnings(first: Side, second: Side) -> Iterator[str]:
             names.setdefault(side.budget.unknown, []).append(side.name)
     for sentence, sides in names.items():
         yield f"{' and '.join(sides)}: {sentence}"
+
+
+def _note_warnings(recordings: Sequence[Recorded]) -> Iterator[str]:
+    """Yield what is to be known of recordings that have a record, as `meter check` says it; each sentence once."""
+    files: dict[str, list[str]] = {}
+    for one in recordings:
+        for sentence in one.doubts if one.record is not None else ():
+            files.setdefault(sentence, []).append(one.file)
+    for sentence, names in files.items():
+        yield f"{_listed(names)}: {sentence}"
 
 
 def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:

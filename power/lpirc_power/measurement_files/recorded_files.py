@@ -40,7 +40,12 @@ from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import ATTEMPT, Series, attempt_names
+from lpirc_power.report.series_report import (
+    ATTEMPT,
+    WARM_UP,
+    Series,
+    attempt_names,
+)
 
 __all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
 
@@ -72,8 +77,9 @@ def read_measurement(path: Path) -> Recorded | Series | Group:
 def _series(record: SeriesRecord, path: Path) -> Series:
     """Return a series; an attempt whose files no longer hold what they held is left out, too, with why."""
     left_out = [*record.left_out]
-    found = _readable(ATTEMPT, record.recordings, path.parent, left_out)
-    before = _readable("warm-up", record.warm_up, path.parent, left_out)
+    listed = _readable(ATTEMPT, record.recordings, path.parent, left_out)
+    found = _attempts_among(listed, left_out)
+    before = _readable(WARM_UP, record.warm_up, path.parent, left_out)
     counted: dict[str, Recorded] = {}
     for name, one in zip(attempt_names(found), found, strict=True):
         if why := why_not_counted(one):
@@ -83,6 +89,21 @@ def _series(record: SeriesRecord, path: Path) -> Series:
             counted[name] = one
     attempts = tuple(counted.values())
     return Series(record, attempts, before, str(path), tuple(left_out), tuple(counted))
+
+
+def _attempts_among(
+    listed: Sequence[Recorded], left_out: list[LeftOut]
+) -> tuple[Recorded, ...]:
+    """Return the recordings that were made as attempts; one that was made to warm up goes to `left_out`."""
+    found = []
+    for one in listed:
+        part = one.record.part if one.record else None
+        if part is None or not part.name.startswith(WARM_UP):
+            found.append(one)
+            continue
+        why = f"{one.file} was recorded as {part.name}, and is listed as an attempt."
+        left_out.append(LeftOut(part.name, why, record_path(Path(one.file)).name))
+    return tuple(found)
 
 
 def _readable(

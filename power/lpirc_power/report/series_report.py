@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +20,11 @@ from lpirc_power.report.reading_facts import figure, json_ready, lines
 from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
 
 ATTEMPT: Final = "attempt"
+NUMBERED: Final = re.compile(rf"{ATTEMPT} ([0-9]{{1,8}})")
+MOST_ABSENT: Final = 4
+"""Most attempts that are named as lacking."""
+WARM_UP: Final = "warm-up"
+"""First words of the names of recordings in a series; those of the second kind do not count."""
 TIMES_APART: Final = 2.0
 """Ratio of the durations of warm-up and attempts from which it is told."""
 LEAST_APART_S: Final = 0.2
@@ -78,9 +84,24 @@ class Series:
             return f"The series is not whole: {record.stopped}"
         failed = [one for one in record.left_out if one.name.startswith(ATTEMPT)]
         count = len(record.recordings) + len(failed)
+        if absent := self._absent:
+            names = ", ".join(f"{ATTEMPT} {number}" for number in absent)
+            return f"The series is not whole: its record lacks {names}, though later ones were made, and not why."
         if count >= record.wanted or record.stable is not None:
             return ""
         return f"The series is not whole: its record names {count} of {record.wanted} attempts, and not why."
+
+    @property
+    def _absent(self) -> list[int]:
+        """The first numbers that no attempt has though a later one was made; none if an attempt cannot be read."""
+        names = [*self.by_name, *(one.name for one in self.left_out)]
+        attempts = [one for one in names if one.startswith(ATTEMPT)]
+        found = [NUMBERED.fullmatch(one) for one in attempts]
+        numbers = {int(one[1]) for one in found if one is not None}
+        if len(numbers) < len(attempts):
+            return []
+        end = min(max(numbers, default=0), len(numbers) + MOST_ABSENT + 1)
+        return sorted(set(range(1, end)) - numbers)[:MOST_ABSENT]
 
     @functools.cached_property
     def half_wh(self) -> float | None:

@@ -6,7 +6,7 @@ from lpirc_power.comparison.alike import common_errors, is_same_meter
 from lpirc_power.comparison.attempts import WHOLE, Compared, Side
 from lpirc_power.comparison.comparison_report import Comparison
 from lpirc_power.comparison.difference import Attempts, difference_of
-from lpirc_power.comparison.doubts import in_turn, warnings_of
+from lpirc_power.comparison.doubts import idle_warnings, in_turn, warnings_of
 from lpirc_power.comparison.ratio import ratio_of
 
 
@@ -22,6 +22,8 @@ def compared(
     common = common_errors(first, second)
     sides = (_attempts(first), _attempts(second))
     warnings = warnings_of(first, second)
+    if energies.is_above_idle:
+        warnings += idle_warnings((*first.recordings, *second.recordings))
     if is_paired and not in_turn(first, second):
         warnings.append(
             "By their times the attempts were not made in turn, so --paired compares attempts that do not belong "

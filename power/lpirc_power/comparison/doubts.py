@@ -14,6 +14,7 @@ from lpirc_power.comparison.alike import (
 )
 from lpirc_power.comparison.attempts import Side
 from lpirc_power.energy.attempt_order import attempt_warnings
+from lpirc_power.energy.idle_check import IDLE_TIME
 from lpirc_power.recording import NO_DATE
 from lpirc_power.report.recording_report import Recorded
 
@@ -167,6 +168,16 @@ def _note_warnings(recordings: Sequence[Recorded]) -> Iterator[str]:
             files.setdefault(sentence, []).append(one.file)
     for sentence, names in files.items():
         yield f"{_listed(names)}: {sentence}"
+
+
+def idle_warnings(recordings: Sequence[Recorded]) -> list[str]:
+    """Return a sentence for each recording whose idle power was measured for too short a time."""
+    return [
+        f"{one.file}: {check.sentence}"
+        for one in recordings
+        for check in one.checks
+        if check.code == IDLE_TIME and not check.ok
+    ]
 
 
 def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:

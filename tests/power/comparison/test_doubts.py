@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from lpirc_power.comparison.attempts import Choice, side_of
+from lpirc_power.comparison.attempts import Choice, Compared, side_of
+from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.doubts import warnings_of
 from lpirc_power.measurement_files.recorded_files import read_recorded
 from lpirc_power.record.document import Record
 from lpirc_power.record.record_file import read_record, record_path, write_record
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.sampling.polling import Idle
 from tests.power.made_recordings import Made, steady
 
 FIRST = "TCPIP::1.2.3.4::INSTR"
@@ -60,3 +62,17 @@ def test_a_clock_that_was_set_is_told(
 def test_a_note_of_both_sides_is_told_once(tmp_path: Path) -> None:
     both = [replace(one, doubts=("It rained.",)) for one in made(tmp_path)]
     assert warnings(*both) == f"{both[0].file}, {both[1].file}: It rained."
+
+
+def test_a_comparison_above_idle_tells_an_idle_time_that_is_too_short(
+    tmp_path: Path,
+) -> None:
+    idle = Idle(2.0, 5.0, 50, 0.02, 0.005, 9.0, 120.0, 2.0 / 120.0, 2.0, needed_s=41.0)
+    slow = Made(tmp_path, idle=idle).recording("a")
+    steadier = replace(idle, needed_s=5.0)
+    second = Made(tmp_path, idle=steadier).recording("b", start_s=60.0)
+    found = [read_recorded(one) for one in (slow, second)]
+    for energies, lines in ((Compared(is_above_idle=True), 1), (Compared(), 0)):
+        sides = [side_of("X", [one], Choice(energies)) for one in found]
+        said = compared(*sides, 0.01, is_paired=False, energies=energies).warnings
+        assert len([one for one in said if "Use --idle 50 or longer" in one]) == lines

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lpirc_power.comparison.alike import settings_that_differ
 from lpirc_power.comparison.attempts import Compared, attempt_of
+from lpirc_power.comparison.doubts import idle_warnings
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.errors import MeterError
@@ -99,7 +100,9 @@ def mean_of(
         parts = [attempt_of(one.recorded, energies) for one in counted]
         found = [(one.energy_wh, one.budget) for one in parts]
     paths = [str(one.path) for one in counted]
-    for sentence in attempt_warnings([energy_wh for energy_wh, _ in found], paths):
+    sentences = attempt_warnings([energy_wh for energy_wh, _ in found], paths)
+    idles = idle_warnings([one.recorded for one in counted]) if above_idle else []
+    for sentence in (*sentences, *idles):
         warnings.warn(DoubtfulEnergy(sentence), stacklevel=2)
     return _mean(found)
 

@@ -6,10 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from lpirc_power.comparison.attempts import Choice, Compared, side_of
 from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.doubts import warnings_of
 from lpirc_power.measurement_files.recorded_files import read_recorded
+from lpirc_power.notebook.mean_energy import DoubtfulEnergy, mean_of
+from lpirc_power.notebook.recording import Recording
 from lpirc_power.record.document import Record
 from lpirc_power.record.record_file import read_record, record_path, write_record
 from lpirc_power.report.recording_report import Recorded
@@ -67,6 +71,7 @@ def test_a_note_of_both_sides_is_told_once(tmp_path: Path) -> None:
 def test_a_comparison_above_idle_tells_an_idle_time_that_is_too_short(
     tmp_path: Path,
 ) -> None:
+    """In Python a mean says it, too."""
     idle = Idle(2.0, 5.0, 50, 0.02, 0.005, 9.0, 120.0, 2.0 / 120.0, 2.0, needed_s=41.0)
     slow = Made(tmp_path, idle=idle).recording("a")
     steadier = replace(idle, needed_s=5.0)
@@ -76,3 +81,5 @@ def test_a_comparison_above_idle_tells_an_idle_time_that_is_too_short(
         sides = [side_of("X", [one], Choice(energies)) for one in found]
         said = compared(*sides, 0.01, is_paired=False, energies=energies).warnings
         assert len([one for one in said if "Use --idle 50 or longer" in one]) == lines
+    with pytest.warns(DoubtfulEnergy, match="Use --idle 50 or longer"):
+        mean_of([Recording(one) for one in found], above_idle=True)

@@ -134,7 +134,7 @@ serve: setup
 
 docs: tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
-	@echo "Open site/index.html through a server: $(BIN)/python -m http.server --directory site"
+	@echo "Open site/index.html in a browser; it needs no server and no network."
 
 screenshots: tools
 	$(BIN)/python docs/make/screenshots.py

@@ -14,7 +14,7 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup extras tools rehearse demo test test-on wheels simulate mutants lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help moved setup extras tools rehearse demo test test-on wheels simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
 	@echo "                ARGS=\"--day last\": a season's last day, with 100 teams, devices that fail and a host switched off"
+	@echo "make watch-table  hours and figures of all parts of simulate and soak with ARGS=--watch; ARGS=--save keeps them"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make docs       the documents as a site in ./site, without network"
 	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"
@@ -126,6 +127,10 @@ bench: tools
 MINUTES ?= 60
 soak: tools
 	@$(BIN)/python -m bench.soak --minutes $(MINUTES) $(ARGS)
+
+# The parts that simulate and soak leave in bench/watch with ARGS=--watch.
+watch-table: tools
+	@$(BIN)/python -m bench.watch_table $(ARGS)
 
 CONTEST ?= contest
 serve: setup

@@ -25,7 +25,6 @@ KINDS = (SIMULATE, SOAK)
 CUT_OFF = "cut off"
 IN_TIME = "in time"
 VIOLATED = "violation"
-WRITE_EVERY_S = 1.0
 ROOT = Path(__file__).parents[1]
 NOT_WATCHED = (":!bench/watch", ":!docs")
 """What may differ from the commit: parts and pages."""
@@ -38,7 +37,6 @@ class Part:
         """Begin the file, which says that the part was cut off until `end` says otherwise."""
         begun = datetime.now(UTC)
         self._begun_s = time.monotonic()
-        self._written_s = -WRITE_EVERY_S
         self._loads: list[float] = []
         commit, is_committed = state_of_code()
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,10 +59,9 @@ class Part:
         self._write()
 
     def note(self, **figures: object) -> None:
-        """Replace these figures; the file follows at once, but not more often than each second."""
+        """Replace these figures, in the file as well."""
         self.document |= figures
-        if time.monotonic() - self._written_s >= WRITE_EVERY_S:
-            self._write()
+        self._write()
 
     def end(self, how: str, violations: Sequence[str] = ()) -> None:
         """Say how the part ended, and what did not hold."""
@@ -72,11 +69,11 @@ class Part:
         self._write()
 
     def _write(self) -> None:
-        self._written_s = time.monotonic()
+        lasted_s = time.monotonic() - self._begun_s
         self._loads.append(os.getloadavg()[0])
         mean = sum(self._loads) / len(self._loads)
         self.document |= {
-            "lasted_s": round(self._written_s - self._begun_s, 1),
+            "lasted_s": round(lasted_s, 1),
             "load_mean": round(mean, 1),
             "load_most": round(max(self._loads), 1),
         }

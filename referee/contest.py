@@ -19,6 +19,7 @@ from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_named, task_names
 from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
@@ -78,10 +79,10 @@ class Contest:
         for station in self.config.stations:
             if station.name == name:
                 return station
-        names = ", ".join(station.name for station in self.config.stations)
+        names = [station.name for station in self.config.stations]
         raise RefereeError(
             "station-unknown",
-            f"There is no station {name!r}; the stations are {names}.",
+            f"There is no station {name!r}; the stations are {', '.join(names)}.{did_you_mean(name, names)}",
         )
 
 

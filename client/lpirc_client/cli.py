@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from lpirc_client import commands, progress, team_status, terminal, trial, work
+from lpirc_client.argument_parser import ArgumentParser
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
@@ -57,11 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    # No abbreviations: --password SECRET would pass for --password-file SECRET.
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="lpirc-client",
         description="Sample client of the LPIRC referee.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--version", action="version", version=f"lpirc-client {version('lpirc-client')}"
@@ -74,9 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     text = "fetch the images, run the detector, post the detections"
-    run = subparsers.add_parser(
-        "run", help=text, description="A run with a detector.", allow_abbrev=False
-    )
+    run = subparsers.add_parser("run", help=text, description="A run with a detector.")
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
@@ -89,9 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     text = "fetch the images, post recorded detections"
     about = "Make a run with recorded detections."
-    replay = subparsers.add_parser(
-        "replay", help=text, description=about, allow_abbrev=False
-    )
+    replay = subparsers.add_parser("replay", help=text, description=about)
     replay.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     replay.add_argument(
         "file",
@@ -207,7 +202,6 @@ def _add_check(subparsers: Any) -> None:
         help=text,
         description=CHECK,
         epilog=EXAMPLE,
-        allow_abbrev=False,
     )
     parser.set_defaults(refuse_usage=parser.error)
     parser.add_argument(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 from lpirc_client import detectors, progress, replay, trial
-from lpirc_client.errors import ClientError
+from lpirc_client.errors import ClientError, NothingListens
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import (
@@ -34,6 +34,9 @@ LOGIN_S = 2.0
 """Maximum seconds of a log-in. A window open for longer was opened earlier; with less time left, nobody can resume."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
+NOTHING_POSTED = (
+    "\nnothing was posted, so the accuracy is 0: check the detector or the recording"
+)
 STOP = (
     "\n--stop best: score {score:.4g} at {stopped_s:.0f} s; best one seen {best_score:.4g} at {best_s:.0f} s;"
     " expected for a run to the end {expected_at_end:.4g}"
@@ -43,7 +46,13 @@ STOP = (
 def execute(options: argparse.Namespace) -> None:
     """Run the command. Raises ClientError, or KeyboardInterrupt with a message on what to do next."""
     with ending_with(options.parent):
-        _contest(options)
+        try:
+            _contest(options)
+        except NothingListens as error:
+            if options.wait > 0:
+                raise
+            sentence = f"{error.sentence}, or wait for it with --wait S"
+            raise ClientError(error.code, sentence) from error
 
 
 def password_from(file: Path | None) -> str:
@@ -207,6 +216,7 @@ def _in_words(summary: Summary) -> str:
             if stays_open
             else ""
         )
+        + (NOTHING_POSTED if summary.images > 0 and summary.detections == 0 else "")
         + f"\n{time_in_words(summary.time)}"
         + (STOP.format_map(summary.stop) if summary.stop else "")
     )

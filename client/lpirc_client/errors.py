@@ -34,6 +34,14 @@ class TransientError(ClientError):
     """No answer from the referee; the same request may succeed later."""
 
 
+class NothingListens(TransientError):
+    """No program accepts connections at the URL."""
+
+    def __init__(self, url: str) -> None:
+        sentence = f"{url}: nothing listens there; start the referee or check the port"
+        super().__init__("connection-refused", sentence)
+
+
 class ConnectionLost(TransientError):
     """The connection broke after it was established: the request may have taken effect."""
 

@@ -12,6 +12,7 @@ from lpirc_client.errors import (
     AnswerError,
     ClientError,
     ConnectionLost,
+    NothingListens,
     NotStarted,
     TransientError,
     UnknownRoute,
@@ -62,14 +63,9 @@ def from_transport(
             "timeout", f"{url}: connected, but no answer came in time"
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        hint = (
-            ""
-            if is_in_run
-            else "; start the referee, check the port, or wait for it with --wait"
-        )
-        return TransientError(
-            "connection-refused", f"{url}: nothing listens there{hint}"
-        )
+        if is_in_run:
+            return TransientError("connection-refused", f"{url}: nothing listens there")
+        return NothingListens(url)
     if isinstance(error, BROKEN):
         return ConnectionLost(
             "connection-lost", f"{url}: the connection broke: {_root_cause(error)}"

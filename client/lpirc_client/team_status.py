@@ -26,9 +26,7 @@ def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
     """Add the command to the command line; the arguments are the help of options that other commands have, too."""
     text = "show the team's place in the queue, runs, refusals, uploads and answers"
     about = "Show what the referee tells the team about itself. No run is opened."
-    parser = subparsers.add_parser(
-        "status", help=text, description=about, allow_abbrev=False
-    )
+    parser = subparsers.add_parser("status", help=text, description=about)
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--team", required=True, help="the team's name")

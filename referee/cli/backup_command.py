@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy, journal_copy
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path
 from referee.clock import Clock
 from referee.config import read_config
@@ -22,7 +23,7 @@ from referee.config.contest_text import BACKUP_FOLDER
     "-o",
     "--out",
     "file",
-    type=any_path,
+    type=output_path,
     required=True,
     help="Zip file to write.",
 )

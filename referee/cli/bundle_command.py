@@ -10,6 +10,7 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import file_bytes
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import (
     any_path,
     as_json,
@@ -47,7 +48,7 @@ def bundle() -> None:
 @click.option(
     "-o",
     "--out",
-    type=any_path,
+    type=output_path,
     required=True,
     help="The file to write; with --all, the folder.",
 )

@@ -11,6 +11,7 @@ import click
 
 from lpirc_power.errors import MeterError
 from lpirc_score.files.abandoned_output import abandon_stdout
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
@@ -79,6 +80,30 @@ class Boundary(click.Group):
         """Return the command with this name, or None. Raises PluginError."""
         command = _listed(cmd_name)
         return command.real() if isinstance(command, LateCommand) else command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named; for an unknown one, name the command that may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0].startswith("-"):
+                raise
+            # click knows only commands that are imported already.
+            words = f"{error.message}{self._meant(ctx, args[0])}"
+            raise click.UsageError(words, ctx) from error
+
+    def _meant(self, ctx: click.Context, name: str) -> str:
+        """Return a question that names a command, also one inside a group: "arm" may mean "run arm"."""
+        inside = []
+        for group in COMMANDS:
+            command = self.get_command(ctx, group)
+            if isinstance(command, click.Group) and name in command.commands:
+                inside.append(f"{group} {name}")
+        if inside:
+            return f" Did you mean {' or '.join(map(repr, inside))}?"
+        return did_you_mean(name, self.list_commands(ctx))
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

@@ -28,6 +28,7 @@ from referee.config.contest_values import (
 from referee.config.journal_table import Journal
 from referee.config.rule_table import RuleTable
 from referee.config.tracks import ModelTrack
+from referee.config.unknown_keys import about_unknown
 from referee.errors import RefereeError
 from referee.networks import network
 from referee.presence import not_accessible
@@ -173,8 +174,8 @@ def _checked(
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:
         if key not in known:
-            names = ", ".join(sorted((*known, *given)))
-            raise where.refused(key, f"unknown key {key!r}; the keys are {names}.")
+            words = about_unknown(key, sorted((*known, *given)))
+            raise where.refused(key, words)
     for name, one in known.items():
         if (
             name not in table

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from lpirc_testsets.close_names import did_you_mean
 from referee.contest_rules.floors_then_energy import FloorsThenEnergy
 from referee.contest_rules.rule import (
     NO_TIME,
@@ -206,7 +207,8 @@ def rule_named(name: str, settings: Mapping[str, float | None]) -> ContestRule:
     kind = RULES.get(name)
     if kind is None:
         known = ", ".join(map(repr, RULES))
-        raise RuleError("name", f"name = {name!r} must be one of {known}.")
+        meant = did_you_mean(name, RULES)
+        raise RuleError("name", f"name = {name!r} must be one of {known}.{meant}")
     its = {one.name for one in fields(kind)}
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:

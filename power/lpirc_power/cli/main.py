@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from typing import Final, cast
 
@@ -37,6 +38,20 @@ class Commands(Boundary):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands."""
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the subcommand that is named; for an unknown one, name the closest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            # click knows only subcommands that are imported already.
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if not close or args[0].startswith("-"):
+                raise
+            words = f"{error.message} Did you mean {close[0]!r}?"
+            raise click.UsageError(words, ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the subcommand of the given name."""

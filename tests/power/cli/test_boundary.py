@@ -105,3 +105,9 @@ def test_nobody_there_is_one_line(
         assert ended.stdout == ""
         assert one_line(ended.stderr)
         assert "No meter answers at" in ended.stderr
+
+
+def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
+    ran = CliRunner().invoke(main, ["prob"])
+    assert ran.exit_code == 2
+    assert "No such command 'prob'. Did you mean 'probe'?\n" in ran.stderr

@@ -29,3 +29,26 @@ def test_the_help_lists_every_command() -> None:
 
 def test_the_commands_of_tracks_are_those_that_its_distribution_brings() -> None:
     assert set(seams.COMMANDS.names()) == COMMANDS_OF_TRACKS
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("serv", "Did you mean 'serve'?"),
+        ("arm", "Did you mean 'run arm'?"),
+        ("synthesize", "Did you mean 'testset synthesize'?"),
+        ("suit", "Did you mean 'suite'?"),
+        ("check", "Did you mean 'testset check'?"),
+    ],
+)
+def test_an_unknown_command_is_told_with_the_one_that_may_be_meant(
+    name: str, meant: str
+) -> None:
+    ran = CliRunner().invoke(main, [name, "c"])
+    assert ran.exit_code == 2
+    assert f"No such command '{name}'. {meant}\n" in ran.stderr
+
+
+def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
+    ran = CliRunner().invoke(main, ["xyzzy"])
+    assert "No such command 'xyzzy'.\n" in ran.stderr

@@ -32,7 +32,7 @@ def complaint(folder: Path, text: str | bytes) -> str:
     sentence = failure.value.sentence
     assert sentence.startswith(str(folder / "contest.toml"))
     assert "\n" not in sentence
-    assert sentence.endswith(".")
+    assert sentence.endswith((".", "?"))
     return sentence.removeprefix(str(folder / "contest.toml"))
 
 
@@ -158,6 +158,17 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, auto_judge"),
         ('board_url = "hall.example"\n' + GOOD, "board_url = 'hall.example' must begin with http:// or https://"),
         ('board_url = "https://hall/a b"\n' + GOOD, "board_url = 'https://hall/a b' has a blank or a line break"),
+        (
+            GOOD + "attempts = 3\n",
+            "unknown key 'attempts' in this table; move its line to the top of the file, above the first [table].",
+        ),
+        (GOOD + "every_min = 3\n", "unknown key 'every_min' in this table; move its line to [backup]."),
+        (
+            GOOD + "atempts = 3\n",
+            "Did you mean 'attempts', which belongs to the top of the file, above the first [table]?",
+        ),
+        ("windw_s = 3\n" + GOOD, ". Did you mean 'window_s'?"),
+        (GOOD + "xyzzy = 3\n", "update_interval_s, voltage_range_v, zero_max_age_min."),
         (GOOD + "settle_s = 31\n", "settle_s = 31 must be at most 30 seconds: arming takes that long."),
         (GOOD + "settle_s = -1\n", "settle_s = -1 must be a number of 0 or more."),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are ambient_change_c, clients, crest_factor"),

@@ -18,6 +18,7 @@ from lpirc_testsets import (
     read_ground_truth,
     read_labels,
 )
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_tracks import Track, track_named
 from lpirc_tracks.model_accuracy import (
     coco_ap_percent,
@@ -67,13 +68,16 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
     for one in contest.config.tracks:
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in contest.config.tracks)
+    names = [one.name for one in contest.config.tracks]
     hint = (
-        f"its tracks are {names}"
+        f"its tracks are {', '.join(names)}"
         if names
         else f"add a [[tracks]] table to its {CONFIG_NAME}"
     )
-    raise RefereeError("track-unknown", f"The contest has no track {name!r}; {hint}.")
+    raise RefereeError(
+        "track-unknown",
+        f"The contest has no track {name!r}; {hint}.{did_you_mean(name, names)}",
+    )
 
 
 def rule_of(contest: Contest, config: ModelTrack) -> Track:

@@ -16,6 +16,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Compete",
         [
             "first-run",
+            "boards",
             "contestants",
             "practice",
             "client",
@@ -34,6 +35,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Operate",
         [
             "first-contest",
+            "contest-week",
             "handbook",
             "operators",
             "rules",
@@ -51,6 +53,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Measure",
         [
             "first-measurement",
+            "first-hour",
             "lab",
             "lab-pages",
             "scoring",

@@ -8,7 +8,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Sequence
 
-from lpirc_client import commands, progress, team_status, terminal, trial, work
+from lpirc_client import (
+    commands,
+    log_command,
+    progress,
+    team_status,
+    terminal,
+    trial,
+    work,
+)
 from lpirc_client.argument_parser import ArgumentParser
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
@@ -100,6 +108,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_check(subparsers)
     work.add_parser(subparsers)
     team_status.add_parser(subparsers, FROM_FILE, CA_CERT)
+    log_command.add_parser(subparsers, CA_CERT)
     return parser
 
 
@@ -294,6 +303,7 @@ EXECUTE = {
     "check": _check,
     "work": work.execute,
     "status": team_status.execute,
+    "links": log_command.execute,
 }
 """Functions of the commands that make no run."""
 

@@ -75,8 +75,7 @@ class Connection:
             )
         self.url = url.rstrip("/")
         self._prefix = requote_uri(urlsplit(self.url).path)
-        parts = urlsplit(self.url)
-        # It is opened when it is used first.
+        parts = urlsplit(self.url)  # its connection is opened when it is used first
         self._single = http.client.HTTPConnection(parts.hostname or "", parts.port)
         self._authorization = ""
         self._http = requests.Session()
@@ -281,6 +280,7 @@ class Connection:
         path: str,
         body: bytes | None = None,
         answer_s: float = ANSWER_S,
+        headers: dict[str, str] = JSON_BODY,
     ) -> requests.Response:
         """Send a request once, outside any run.
 
@@ -291,7 +291,7 @@ class Connection:
             path,
             (CONNECT_S, answer_s),
             body,
-            JSON_BODY,
+            headers,
         )
         if response.ok:
             return response

@@ -126,6 +126,20 @@ def export_command(
     help="Head of the log that a board showed: its number of events, and at least 12 of its digits.",
 )
 @click.option(
+    "--links",
+    "links",
+    type=any_path,
+    multiple=True,
+    help="File with links of the log that somebody kept: lpirc-client's, or a team's receipts. It may be repeated.",
+)
+@click.option(
+    "--chain",
+    "chains",
+    type=any_path,
+    multiple=True,
+    help="The published log: the list from /log/links, or the site's record. It may be repeated.",
+)
+@click.option(
     "--interval",
     is_flag=True,
     help="Also compute the score's confidence interval again; this takes seconds.",
@@ -137,6 +151,8 @@ def verify_command(
     receipts: Path | None,
     key: str | None,
     head: str | None,
+    links: tuple[Path, ...],
+    chains: tuple[Path, ...],
     *,
     interval: bool,
     as_json: bool,
@@ -144,6 +160,8 @@ def verify_command(
     """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
+    from referee.evidence.kept_links import read_kept
+    from referee.evidence.published_chain import read_chain
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
 
     data = file_bytes(file, LARGEST_FILE_BYTES)
@@ -159,6 +177,8 @@ def verify_command(
         if testset is None
         else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
+        kept=[kept for one in links for kept in read_kept(file_bytes(one), str(one))],
+        chains=[read_chain(file_bytes(one), str(one)) for one in chains],
     )
     items = verify(data, given)
     if as_json:

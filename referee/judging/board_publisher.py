@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from referee.clock import Clock
@@ -25,6 +25,7 @@ from referee.store.records import Published, RunState
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
+MINUTE = len("2027-06-20T13:30")
 
 
 def publish(
@@ -69,6 +70,13 @@ class Publisher:
         if has_changed or self._store.runs.find(RunState.OPEN):
             self._store.published.publish(document, hall, self._clock.utc())
 
+    def _look_at_log(self, now: datetime) -> None:
+        """Renew the head of the log if it has grown, and each minute; its time alone does not change each second."""
+        head = log_head(self._contest, now)
+        is_of_this_minute = head["utc"][:MINUTE] == self._log.get("utc", "")[:MINUTE]
+        if not is_of_this_minute or head["events"] != self._log["events"]:
+            self._log = head
+
     def _results(self, row: Published | None) -> str | None:
         """Return the results to publish, or None if this call has frozen the board.
 
@@ -76,9 +84,7 @@ class Publisher:
         """
         freeze_at = self._contest.config.freeze_at
         begun = self._clock.utc()
-        # The head is kept for a minute; otherwise the document would change every second.
-        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
-            self._log = log_head(self._contest, begun)
+        self._look_at_log(begun)
         document = public_board(
             self._contest,
             begun,

@@ -42,6 +42,7 @@ _LOG = (  # whoever has changed it may have stored another type
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
     " FROM events WHERE id > ? ORDER BY id LIMIT ?"
 )
+_LINKS = "SELECT link FROM events WHERE id > ? AND id <= ? ORDER BY id"
 _EVENTS_AT_ONCE = 1000
 _LOG_BEFORE = (
     "SELECT max(id) AS id, count(*) AS events, link FROM events"
@@ -65,6 +66,11 @@ class EventTable:
             if rows
             else (0, "", LOG_START.hex())
         )
+
+    def links(self, after: int, upto: int) -> bytes:
+        """Return the links of the events after event `after` up to event `upto`, 32 bytes each."""
+        rows = self._database.rows(_LINKS, after, upto)
+        return b"".join(row["link"] for row in rows)
 
     def after(self, number: int) -> Iterator[LoggedEvent]:
         """Yield the events after event `number`, oldest first."""

@@ -81,6 +81,8 @@ def _record(text: str, name: str) -> Log:
     first, *written = text.splitlines()
     begin = json.loads(first)
     number = begin["before"]
+    is_link = re.fullmatch(LINK, begin["previous"]) is not None
+    need(is_link, "`previous` is not a link")
     log = Log(name, {number: begin["previous"]})
     for line in written:
         one = json.loads(line)

@@ -42,8 +42,6 @@ class _Sorted:
 
 def check_links(found: Recomputed, given: Given) -> str:
     """Return a sentence on the kept links. Raises Failure if there are two logs, NotChecked without enough to tell."""
-    if not given.kept and not given.chains:
-        raise NotChecked("No kept links of the log were given: give --links.")
     own = PublishedChain(IN_BUNDLE, found.bundle.events_before, found.log)
     return compare_links(own, given.kept, given.chains)
 
@@ -54,6 +52,8 @@ def compare_links(
     published: Sequence[PublishedChain],
 ) -> str:
     """Compare what was kept with the log in a bundle, `own`, and with the published ones. Raises as `check_links`."""
+    if not kept and not published:
+        raise NotChecked("No kept links of the log were given: give --links.")
     chains = [own, *published]
     _require_one(chains)
     links = _Sorted()

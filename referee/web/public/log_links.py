@@ -47,7 +47,6 @@ def all_links() -> Response:
     response = Response(links, mimetype=MEDIA_TYPE, headers=headers)
     newest = links[-LINK_BYTES:].hex()[:_SHOWN_IN_ETAG]
     response.set_etag(f"{len(links) // LINK_BYTES}-{newest}")
-    conditional = response.make_conditional(
+    return response.make_conditional(  # type: ignore[return-value]  # the same response
         request, accept_ranges=True, complete_length=len(links)
     )
-    return conditional  # type: ignore[return-value]  # the same response

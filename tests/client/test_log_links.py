@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def post(referee: Referee, path: Path, shown: list[dict[str, Any] | None]) -> No
 def test_each_link_is_kept_once_beside_a_receipt_with_the_time_of_this_device(
     referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    began = datetime.now(timezone.utc) - timedelta(milliseconds=1)
+    began = datetime.now(UTC) - timedelta(milliseconds=1)
     post(referee, path, [None, log(4), log(4), log(7, "b"), log(7, "b")])
     kept = lines(path)
     assert [[*one] for one in kept] == [
@@ -55,7 +55,7 @@ def test_each_link_is_kept_once_beside_a_receipt_with_the_time_of_this_device(
     ]
     assert [one.get("log") for one in kept] == [None, log(4), None, log(7, "b"), None]
     seen = datetime.fromisoformat(kept[1]["seen_utc"])
-    assert began <= seen <= datetime.now(timezone.utc)
+    assert began <= seen <= datetime.now(UTC)
     assert "WARNING" not in capsys.readouterr().err
     found = read_kept(path)
     assert [one for one, _ in found] == [LogLink(4, "a" * 64), LogLink(7, "b" * 64)]

@@ -1,4 +1,4 @@
-"""Logs of contests as an honest organizer writes them, and as one who shows two of them; and what people keep of each."""
+"""Logs as an honest organizer writes them, as one shows two of them, and what people keep of each."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def altered(log: Log, fork: int, chance: Chance) -> Log:
     return [*log[:fork], other, *log[fork + 1 :]]
 
 
-def dropped(log: Log, fork: int, chance: Chance) -> Log:  # noqa: ARG001 - as the others
+def dropped(log: Log, fork: int, chance: Chance) -> Log:
     return [*log[:fork], *log[fork + 1 :]]
 
 
@@ -99,7 +99,7 @@ def added(log: Log, fork: int, chance: Chance) -> Log:
     return [*log[:fork], event(fork, chance), *log[fork:]]
 
 
-def reordered(log: Log, fork: int, chance: Chance) -> Log:  # noqa: ARG001 - as the others
+def reordered(log: Log, fork: int, chance: Chance) -> Log:
     return [*log[:fork], log[fork + 1], log[fork], *log[fork + 2 :]]
 
 
@@ -108,7 +108,7 @@ def gone_on_from_a_backup(log: Log, fork: int, chance: Chance) -> Log:
     return [*log[:fork], *events(count, chance, minute=fork)]
 
 
-def cut(log: Log, fork: int, chance: Chance) -> Log:  # noqa: ARG001 - as the others
+def cut(log: Log, fork: int, chance: Chance) -> Log:
     return log[:fork]
 
 

@@ -14,7 +14,7 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup extras tools rehearse demo test test-on wheels simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
+.PHONY: help moved setup extras tools rehearse demo test test-on wheels release simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -22,6 +22,7 @@ help:
 	@echo "make test       every test"
 	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
 	@echo "make wheels     all six wheels in dist/, each installed alone in a fresh environment, and tried"
+	@echo "make release VERSION=1.0.0 KEY=FILE  a release of this commit in dist/, checked, built twice and signed"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make mutants    small faults in the code of energy and windows, each of which a test must find; some 20 minutes"
 	@echo "make lint       style, types, import rules, known vulnerabilities"
@@ -90,6 +91,13 @@ test-on:
 
 wheels: setup
 	$(BIN)/python -m tests.wheels
+
+# Every reason to refuse comes first, before an hour of checks, and again at the end: nothing may have changed since.
+release: tools
+	@test -n "$(VERSION)" -a -n "$(KEY)" || { echo "name both: make release VERSION=1.0.0 KEY=FILE" >&2; exit 2; }
+	@$(BIN)/python -m tests.release ready "$(VERSION)" --key "$(KEY)"
+	$(MAKE) lint test wheels
+	@$(BIN)/python -m tests.release make "$(VERSION)" --key "$(KEY)"
 
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
 # step by: make simulate ARGS="--days 1 --seed N"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_testsets import load_test_set, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -105,7 +106,7 @@ def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(
     assert cold.stdout.lower().startswith(f"usage: {name}")
     assert warm_programs.run([name, "--help"]).stdout == cold.stdout
     assert refers("-h").stdout.startswith("Usage: referee")
-    assert refers("--version").stdout == "referee 0.1.0\n"
+    assert refers("--version").stdout == f"referee {VERSION}\n"
 
 
 def test_init_makes_a_contest_that_can_be_served(

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
+from lpirc_score.metrics.evaluation_result import VERSION
 from referee.auth.tokens import Session, issue
 from referee.contest import open_contest
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
@@ -29,7 +30,7 @@ def test_health_needs_no_login(server: Server) -> None:
     assert answer.json() == {
         "status": "ok",
         "contest": "Test day",
-        "version": "0.1.0",
+        "version": VERSION,
         "window_s": 600,
         "categories": [
             {"id": number, "name": name} for number, name in enumerate(names, start=1)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,13 +44,17 @@ def built_twice(root: Path, work: Path) -> list[Path]:
         Refused: a build fails, or two builds differ.
     """
     first, second = (_built(root, work, each) for each in (FIRST, SECOND))
-    sums = [{one.name: sha256_of(one) for one in files} for files in (first, second)]
-    differ = sorted({name for name, _ in sums[0].items() ^ sums[1].items()})
+    differing = _sums(first).items() ^ _sums(second).items()
+    differ = sorted({name for name, _ in differing})
     if differ:
         raise Refused(
             f"two builds of {', '.join(differ)} differ: compare them below {work}"
         )
     return first
+
+
+def _sums(files: Iterable[Path]) -> dict[str, str]:
+    return {one.name: sha256_of(one) for one in files}
 
 
 def _built(root: Path, work: Path, around: Surroundings) -> list[Path]:

@@ -55,8 +55,8 @@ def _takes(parameter: click.Parameter) -> str:
 
 def _of_argparse(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     yield name
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+    for action in parser._actions:  # noqa: SLF001 - it tells them nowhere else
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for word, inner in action.choices.items():
                 yield from _of_argparse(f"{name} {word}", inner)
         elif action.help is not argparse.SUPPRESS:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,16 +42,23 @@ MOST_S = 3600.0
 MARK = "JUDGED_IN_CHAOS"
 """The variable by which the processes of a cluster are known after their parents were killed."""
 
+OF_COMMAND = ("coordinator", "worker")
+OF_CLUSTER = ("coordinator", "nanny", "scheduler", "worker")
+
 Victims = Mapping[str, Callable[[], list[int]]]
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a contest is judged, and which processes may be killed by their part in it."""
+    """How a contest is judged, and the parts whose processes may be killed.
+
+    `found` finds those that the command does not start itself.
+    """
 
     name: str
     options: tuple[str, ...]
-    victims: Victims
+    parts: tuple[str, ...]
+    found: Victims = field(default_factory=dict)
 
 
 def measure(runs: int, images: int, seed: int) -> list[dict[str, Any]]:
@@ -68,13 +75,19 @@ def measure(runs: int, images: int, seed: int) -> list[dict[str, Any]]:
         subprocess.run(_judge(contest), check=True, stdout=subprocess.DEVNULL)  # noqa: S603
         undisturbed = results(contest)
         rows = []
-        with _Cluster(folder) as cluster:
-            alone = Way(f"--workers {WORKERS}", ("--workers", str(WORKERS)), {})
-            joint = Way("--cluster", ("--cluster", cluster.address), cluster.victims)
+        with Cluster(folder) as cluster:
+            options = ("--workers", str(WORKERS))
+            alone = Way(" ".join(options), options, OF_COMMAND)
+            joint = Way(
+                "--cluster",
+                ("--cluster", cluster.address),
+                OF_CLUSTER,
+                cluster.victims,
+            )
             for way in (alone, joint):
                 forget_scorings(contest)
                 chance = random.Random(f"{seed} {way.name}")  # noqa: S311
-                row = _Judging(contest, way, chance, runs // RUNS_A_KILL).carried_out()
+                row = Judging(contest, way, chance, runs // RUNS_A_KILL).carried_out()
                 row["same result"] = results(contest) == undisturbed
                 row |= {"seed": seed, "images": images, "machine": machine()}
                 rows.append(row | {"load average": round(os.getloadavg()[0], 1)})
@@ -89,7 +102,7 @@ def _judge(contest: Path, *options: str) -> list[str]:
     return [str(REFEREE), "judge", "--all", "--contest", str(contest), *options]
 
 
-class _Judging:
+class Judging:
     """One contest being judged by a command that is started again until all of its runs are judged."""
 
     def __init__(
@@ -107,7 +120,7 @@ class _Judging:
         self._starts = 0
         self._command = self._started()
         own = {"coordinator": lambda: [self._command.pid], "worker": self._own_workers}
-        self._victims: Victims = own | dict(way.victims)
+        self._victims: Victims = own | dict(way.found)
 
     def carried_out(self) -> dict[str, Any]:
         """Return the row of this way, once a command has ended with all runs judged. Raises TimeoutError."""
@@ -139,7 +152,7 @@ class _Judging:
         return [worker for server in servers for worker in workers_of(server)]
 
     def _kill_one(self) -> None:
-        part = self._chance.choice(sorted(self._victims))
+        part = self._chance.choice(self._way.parts)
         victims = self._victims[part]()
         if not victims:
             return
@@ -165,7 +178,7 @@ class _Judging:
         }
 
 
-class _Cluster:
+class Cluster:
     """A scheduler and workers with nannies; each is started again when it ends."""
 
     def __init__(self, folder: Path) -> None:
@@ -177,7 +190,7 @@ class _Cluster:
         self._nannies: list[Process] = []
         self._port = str(port)
 
-    def __enter__(self) -> _Cluster:
+    def __enter__(self) -> Cluster:
         self._scheduler = self._kept("dask_scheduler", "--port", self._port)
         for _ in range(WORKERS):
             words = (self.address, "--nworkers", "1", "--nthreads", "1")
@@ -188,7 +201,7 @@ class _Cluster:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
         # Workers whose nanny was killed may not have noticed.
-        for process in _marked(self._mark):
+        for process in marked(self._mark):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
@@ -217,7 +230,7 @@ class _Cluster:
         return [one for nanny in self._nannies for one in workers_of(nanny.pid)]
 
 
-def _marked(mark: str) -> list[int]:
+def marked(mark: str) -> list[int]:
     """Return the processes whose environment has the mark."""
     wanted = f"{MARK}={mark}".encode()
     found = []

@@ -73,9 +73,10 @@ def of_commits(parts: Iterable[Part], commits: set[str] | None) -> list[Part]:
 
 def summed(parts: Sequence[Part]) -> list[Row]:
     """Return a row for each kind of watch, with its hours and what happened in them."""
-    return [
-        _sum(kind, [part for part in parts if part["kind"] == kind]) for kind in KINDS
-    ]
+    by_kind: dict[str, list[Part]] = {kind: [] for kind in KINDS}
+    for part in parts:
+        by_kind[part["kind"]].append(part)
+    return [_sum(kind, of_kind) for kind, of_kind in by_kind.items()]
 
 
 def _sum(kind: str, parts: Sequence[Part]) -> Row:
@@ -142,9 +143,11 @@ def spans(seeds: Sequence[int]) -> str:
             found[-1][1] = seed
         else:
             found.append([seed, seed])
-    return ", ".join(
-        f"{first}" if first == last else f"{first} to {last}" for first, last in found
-    )
+    return ", ".join(_span(first, last) for first, last in found)
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 def listed(part: Part) -> Row:

@@ -132,7 +132,7 @@ def create_app(
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
     auto = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto, board)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging, listen))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))

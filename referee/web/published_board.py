@@ -55,17 +55,27 @@ class PublishedBoard:
     def log_head(self) -> LogHead | None:
         """Return the newest public link of the log, that of the published results; None before there is one.
 
-        It is also the answer to a body that is on disk, so a database that cannot be read now changes nothing.
+        Raises StorageFailed.
         """
-        with suppress(StorageFailed):
-            row = self.row()
-            if row is not self._head_of[0]:
-                found = published_head(row.document)
-                head = None
-                if found is not None:
-                    head = LogHead(found["events"], found["link"])
-                self._head_of = (row, head)
+        row = self.row()
+        if row is not self._head_of[0]:
+            found = published_head(row.document)
+            head = None
+            if found is not None:
+                head = LogHead(found["events"], found["link"])
+            self._head_of = (row, head)
         return self._head_of[1]
+
+    def known_log_head(self) -> LogHead | None:
+        """Return `log_head` as it was at the last look, without another one: a watch of the server looks each second.
+
+        It is for the answer to a body that is on disk, which neither waits for a look nor fails by one.
+        """
+        head = self._head_of[1]
+        if head is None:
+            with suppress(StorageFailed):
+                return self.log_head()
+        return head
 
     def forget(self) -> None:
         """Discard the cached row, because an operator has frozen or unveiled the board."""

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""A whole run with nothing but Python (3.6 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE]."""
+"""A whole run with nothing but Python (3.6 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]].
+
+LINKS is a file to which the links of the contest's log are appended, as the answers to posts have them. They show later
+that nobody was told another history (docs/receipts.md of the project).
+"""
 
 import http.client
 import io
@@ -10,6 +14,7 @@ import time
 import uuid
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -101,6 +106,7 @@ class Referee:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._window = window
+        self.links: Optional[Links] = None
 
     def ask(
         self,
@@ -169,6 +175,33 @@ class Referee:
             )
         for warning in answer.get("warnings", []):
             say(f"warning: {warning}")
+        if self.links is not None and answer.get("log"):
+            self.links.keep(answer["log"])
+
+
+class Links:
+    """Keeps each new link of the contest's log in a file, with the time; nothing that fails here ends the run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: Dict[str, Any] = {}
+
+    def keep(self, log: Dict[str, Any]) -> None:
+        """Append a link, unless it is the last one, and say so if it contradicts that."""
+        last = self._last
+        if log == last:
+            return
+        self._last = log
+        if last and log["events"] <= last["events"]:
+            say(
+                f"WARNING: the contest's log was rewritten: {last} was followed by {log}"
+            )
+        seen = datetime.now(timezone.utc).isoformat()
+        try:
+            with self._path.open("a") as file:
+                file.write(json.dumps({"log": log, "seen_utc": seen}) + "\n")
+        except OSError as error:
+            say(f"{self._path}: a link of the log cannot be kept: {error}")
 
 
 class Boxes:
@@ -270,6 +303,7 @@ def run(
     team: str,
     password: str,
     first: int,
+    links: Optional[Path] = None,
 ) -> None:
     """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
@@ -282,6 +316,8 @@ def run(
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
     form = Items(session["task"]) if "task" in session else Boxes()
     posting = Referee(url, window, token)
+    if links is not None:
+        posting.links = Links(links)
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
             rows += form.of_image(number, detect(jpeg, categories))
@@ -315,7 +351,7 @@ def say(sentence: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) not in (4, 5, 6):
         sys.exit(__doc__)
     try:
         secret = Path(sys.argv[3]).read_text().partition("\n")[0]
@@ -323,7 +359,8 @@ if __name__ == "__main__":
             sys.argv[1],
             sys.argv[2],
             secret,
-            int(sys.argv[4]) if len(sys.argv) == 5 else 1,
+            int(sys.argv[4]) if len(sys.argv) > 4 else 1,
+            Path(sys.argv[5]) if len(sys.argv) > 5 else None,
         )
     except (Refused, OSError) as failure:
         sys.exit(f"client: {failure}")

@@ -76,7 +76,7 @@ def post(service: RunService, asked: WebRequest) -> Answer:
         if earlier is None:
             raise
         receipt = earlier
-    return _accepted(receipt, warnings, service.board.log_head())
+    return _accepted(receipt, warnings, service.board.known_log_head())
 
 
 def _accepted(receipt: Post, warnings: list[str], log: LogHead | None) -> Answer:

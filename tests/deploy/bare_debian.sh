@@ -4,6 +4,8 @@
 # No systemd runs there: both programs are started as the script says, in a network of their own.
 set -eu
 if [ "${1:-}" != served ]; then
+    # A mirror may be a snapshot of some weeks ago.
+    echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/99snapshot
     state() { sha256sum /etc/nginx/nginx.conf /etc/nginx/referee.* /etc/nftables.conf /var/lib/referee/day/contest.toml /etc/passwd; }
     sh docs/deploy/set-up-debian.sh . board.example.org 192.168.1.2 2001:db8::2
     state >/tmp/first

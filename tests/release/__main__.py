@@ -19,6 +19,15 @@ from tests.release.refusal import Refused
 from tests.release.signing_key import PUBLIC_NAME, private_key
 
 SUMS = "SHA256SUMS"
+DEPLOYED = (
+    "Containerfile",
+    "compose.yaml",
+    "nginx.conf",
+    "referee-http.conf",
+    "referee-server.conf",
+    "set-up-debian.sh",
+)
+"""Files of docs/deploy with which a release is set up without a checkout."""
 
 
 def main(words: Sequence[str], root: Path) -> int:
@@ -116,6 +125,8 @@ def _describe(root: Path, wanted: str, folder: Path) -> None:
     listed = requirements.requirements_text(root, files)
     (folder / requirements.NAME).write_text(listed)
     shutil.copy(root / PUBLIC_NAME, folder)
+    for name in DEPLOYED:
+        shutil.copy(root / "docs" / "deploy" / name, folder)
 
 
 if __name__ == "__main__":

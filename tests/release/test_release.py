@@ -19,7 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.release import bill, git, provenance
-from tests.release.__main__ import SUMS, main
+from tests.release.__main__ import DEPLOYED, SUMS, main
 from tests.release.building import FIRST, SECOND, built_twice, sha256_of
 from tests.release.conftest import NEXT, Keeper
 from tests.release.refusal import Refused
@@ -74,6 +74,7 @@ def test_it_has_every_wheel_and_sdist_and_what_stands_beside_them(folder: Path) 
         "release-key.pub",
         SUMS,
         provenance.NAME,
+        *DEPLOYED,
     }
 
 

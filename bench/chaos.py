@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,8 @@ from tests.referee.judging.stored_runs import forget_scorings, results, store_ru
 
 PER_IMAGE = 100
 WORKERS = 2
-KILL_EVERY_S = (1.0, 6.0)
+KILL_AFTER_S = (0.0, 3.0)
+"""From the moment at which a command is seen to have given out a job since the kill before."""
 RUNS_A_KILL = 5
 """One process is killed for so many runs, and the rest is judged in peace: so it ends on the slowest machine, too."""
 LOOK_S = 0.05
@@ -42,6 +44,7 @@ MOST_S = 3600.0
 MARK = "JUDGED_IN_CHAOS"
 """The variable by which the processes of a cluster are known after their parents were killed."""
 
+GIVEN = "SELECT 1 FROM jobs WHERE state = 'leased' AND worker LIKE ?"
 OF_COMMAND = ("coordinator", "worker")
 OF_CLUSTER = ("coordinator", "nanny", "scheduler", "worker")
 
@@ -125,13 +128,15 @@ class Judging:
     def carried_out(self) -> dict[str, Any]:
         """Return the row of this way, once a command has ended with all runs judged. Raises TimeoutError."""
         begun_s = time.monotonic()
-        next_s = begun_s + self._chance.uniform(*KILL_EVERY_S)
+        next_s: float | None = None
         while self._command.poll() != 0:
             if self._command.poll() is not None:
                 self._command = self._started()
-            if self._kills_left and time.monotonic() >= next_s:
+            if next_s is None and self._kills_left and self._has_given():
+                next_s = time.monotonic() + self._chance.uniform(*KILL_AFTER_S)
+            if next_s is not None and time.monotonic() >= next_s:
                 self._kill_one()
-                next_s = time.monotonic() + self._chance.uniform(*KILL_EVERY_S)
+                next_s = None
             if time.monotonic() > begun_s + MOST_S:
                 self._command.kill()
                 raise TimeoutError(f"{self._way.name}: not judged in {MOST_S:g} s")
@@ -145,6 +150,13 @@ class Judging:
             return subprocess.Popen(  # noqa: S603
                 _judge(self._contest, *self._way.options), stdout=log, stderr=log
             )
+
+    def _has_given(self) -> bool:
+        """Return whether a worker has a job of this command."""
+        place = f"file:{self._contest / 'contest.db'}?mode=ro"
+        with closing(sqlite3.connect(place, uri=True)) as database:
+            found = database.execute(GIVEN, (f"% {self._command.pid}",)).fetchone()
+        return found is not None
 
     def _own_workers(self) -> list[int]:
         """The processes that the command's fork server has started."""

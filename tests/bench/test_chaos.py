@@ -26,7 +26,7 @@ def test_runs_whose_judging_is_killed_are_judged_all_the_same(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(chaos, "KILL_EVERY_S", (0.0, 0.0))
+    monkeypatch.setattr(chaos, "KILL_AFTER_S", (0.0, 0.0))
     made = workload.make(IMAGES, chaos.PER_IMAGE)
     contest = tmp_path / "contest"
     test_set = write_test_set(made, tmp_path / "testset")

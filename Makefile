@@ -175,6 +175,9 @@ lock: setup
 vendor: setup
 	$(BIN)/python -m referee.pages.vendor
 
+.DEFAULT:
+	@echo "make: there is no target '$@'; make help lists the targets" >&2; exit 2
+
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals
 	find . -name __pycache__ -prune -exec rm -rf {} +

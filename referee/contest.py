@@ -140,7 +140,10 @@ def require_metric(metric: str, where: str) -> None:
         return
     if metric not in metric_names():
         known = ", ".join(metric_names())
-        sentence = f"{where}: metric = {metric!r} is unknown; the metrics are {known}."
+        meant = did_you_mean(metric, metric_names())
+        sentence = (
+            f"{where}: metric = {metric!r} is unknown; the metrics are {known}.{meant}"
+        )
         raise RefereeError("bad-config", sentence)
     try:
         metric_named(metric)

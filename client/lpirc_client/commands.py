@@ -61,8 +61,10 @@ def password_from(file: Path | None) -> str:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
         except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+            words = f"{reason}; its first line must be the password"
             raise ClientError(
-                "no-password", f"password file {file}: cannot be read: {error}"
+                "no-password", f"password file {file}: cannot be read: {words}"
             ) from error
         if not password:
             raise ClientError(

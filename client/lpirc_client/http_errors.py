@@ -75,12 +75,26 @@ def from_transport(
     )
 
 
+def perhaps_tls(url: str, error: ConnectionLost) -> ConnectionLost:
+    """Return the error with a hint that a server which breaks plain connections may speak TLS."""
+    is_plain = url.startswith("http://")
+    hint = "; does it speak TLS? Write https://" if is_plain else ""
+    return ConnectionLost(error.code, error.sentence + hint)
+
+
+def not_a_referee(url: str, status: int) -> UnknownRoute:
+    """Return the error for an answer that is not a referee's, or of an address that no referee has."""
+    what = (
+        f"status {status}, which is not a referee's answer; is this the referee's URL?"
+    )
+    return UnknownRoute("not-a-referee", f"{url} answered {what}")
+
+
 def from_response(url: str, response: requests.Response) -> ClientError:
     """Return the referee's refusal, in its own words if it answered problem+json."""
     document = json_object(response)
     if "code" not in document:
-        what = f"status {response.status_code}, which is not a referee's answer; is this the referee's URL?"
-        return UnknownRoute("not-a-referee", f"{url} answered {what}")
+        return not_a_referee(url, response.status_code)
     code = str(document["code"])
     sentence = str(
         document.get("detail")

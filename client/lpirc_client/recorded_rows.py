@@ -45,6 +45,8 @@ def read(path: Path) -> Recording:
             return _collect(path, _fields(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, UnicodeDecodeError):
+            reason = "it is not text in UTF-8; give a CSV file or rows of seven numbers"
         raise ClientError(
             "bad-recording", f"{path}: cannot be read: {reason}"
         ) from error

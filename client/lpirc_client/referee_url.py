@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
+
+from lpirc_client.errors import ClientError
+from lpirc_client.presence import is_file
 
 
 def is_url(text: str) -> bool:
@@ -16,3 +20,18 @@ def is_url(text: str) -> bool:
         )
     except ValueError:
         return False
+
+
+def require_url(url: str) -> str:
+    """Return the URL without a slash at its end. Raises ClientError `bad-url` unless it is a referee's."""
+    if not is_url(url):
+        sentence = f"{url!r} is not a referee's URL; write http://host:port"
+        raise ClientError("bad-url", sentence)
+    return url.rstrip("/")
+
+
+def require_certificate(ca_cert: str | None) -> None:
+    """Raise ClientError `bad-ca-cert` unless the file of a certificate is there; None: none is given."""
+    if ca_cert is not None and not is_file(Path(ca_cert)):
+        sentence = f"{ca_cert}: there is no such file, so no certificate to trust"
+        raise ClientError("bad-ca-cert", sentence)

@@ -236,7 +236,7 @@ def _manifest_text(folder: Path) -> str:
         if not is_file(path):
             raise TestSetError(
                 "testset-not-a-testset",
-                f"{folder}: no {MANIFEST} in it, so it is not a test set",
+                f"{folder}: no {MANIFEST} in it, so it is not a test set; make one with testset import",
             )
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -309,4 +309,7 @@ def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterE
 
 
 def _empty(path: Path) -> MeterError:
-    return MeterError("recording-empty", f"The recording {path} holds no reading.")
+    return MeterError(
+        "recording-empty",
+        f"The recording {path} holds no reading; it was cut off or never began: record again.",
+    )

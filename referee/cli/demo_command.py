@@ -25,6 +25,7 @@ from referee.cli.home_contest import (
     require_unused,
     serve,
 )
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config.contest_text import Answers, config_text
@@ -63,7 +64,7 @@ class Pace:
     help="For tests.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=ROUNDS, hidden=True, help="For tests."
+    "--rounds", type=WholeNumber(1), default=ROUNDS, hidden=True, help="For tests."
 )
 @port_option
 def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:

@@ -13,9 +13,10 @@ import click
 from lpirc_testsets import TestSetError
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.doctor_plugins import look_at_plugins
+from referee.cli.number_types import WholeNumber
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json
-from referee.config import read_config
+from referee.config import CONFIG_NAME, read_config
 from referee.contest import (
     Contest,
     contest_id,
@@ -58,7 +59,7 @@ from referee.store import DATABASE_NAME, Store
 )
 @click.option(
     "--port",
-    type=click.IntRange(1, 65535),
+    type=WholeNumber(1, 65535),
     help="Also check whether `serve` can use this port.",
 )
 @optional_reason
@@ -117,6 +118,9 @@ def _print(folder: Path, found: Sequence[Finding]) -> None:
 def _findings(
     folder: Path, port: int | None, *, trial: bool, served: bool
 ) -> Iterator[Finding]:
+    if not is_there(folder / CONFIG_NAME):  # nothing else can be told
+        yield from failure_of(read_config, folder)
+        return
     for look in (
         read_config,
         read_secrets,

@@ -21,7 +21,9 @@ from referee.cli.init_answers import (
     per_attempt_option,
     yes_option,
 )
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, listening, listening_options
+from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
 from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
 from referee.contest import (
@@ -49,7 +51,7 @@ DEFAULT_CATEGORIES = 10
 @click.option(
     "--window",
     "window_s",
-    type=click.IntRange(1, LONGEST_WINDOW_S),
+    type=WholeNumber(1, LONGEST_WINDOW_S),
     default=600,
     show_default=True,
     help="Seconds.",
@@ -163,8 +165,7 @@ def serve(
         set_up(folder, listen, partial(_say, None), parent)
         return
     config = read_config(folder)
-    for station in config.stations:
-        MeterAddress(station.meter)
+    require_addresses(folder, config)
     guard = None if listen.is_of_this_machine else unguarded(config)
     serve_contest(folder, listen, partial(_say, guard), parent)
 

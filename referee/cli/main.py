@@ -13,6 +13,7 @@ from lpirc_power.errors import MeterError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
 
@@ -21,6 +22,10 @@ COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 """Errors that are shown as one sentence at the terminal."""
+
+
+_NO_SUCH_COMMAND = getattr(click.exceptions, "NoSuchCommand", None)
+"""Earlier versions of click have no class for it."""
 
 
 def _seams() -> ModuleType:
@@ -56,6 +61,20 @@ def words_of(name: str) -> str:
     return "" if command is None else command.get_short_help_str(100)
 
 
+def _with_commands(error: click.UsageError) -> click.UsageError:
+    """Return the error; if an unknown command of a group is like none of its commands, list them."""
+    group = error.ctx.command if error.ctx is not None else None
+    if (
+        _NO_SUCH_COMMAND is None
+        or not isinstance(error, _NO_SUCH_COMMAND)
+        or not isinstance(group, click.Group)
+        or getattr(error, "possibilities", None)
+    ):
+        return error
+    names = ", ".join(group.list_commands(error.ctx or click.Context(group)))
+    return click.UsageError(f"{error.message} The commands are {names}.", error.ctx)
+
+
 class Boundary(click.Group):
     """The command group. It imports a command's module only when the command is named, and prints errors as one line.
 
@@ -71,6 +90,17 @@ class Boundary(click.Group):
             )
             sys.exit(1)
         return super().main(*args, **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before the command; an option of a command must stand after it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            words = "write a command first, then its options: referee COMMAND"
+            raise click.UsageError(
+                f"{error.format_message()} If it belongs to a command, {words} {error.option_name}",
+                ctx,
+            ) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, including those of plug-ins."""
@@ -119,16 +149,14 @@ class Boundary(click.Group):
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _with_commands(error) from error
         except BrokenPipeError:
             # The program that read our output has ended (`| head`).
             abandon_stdout()
             sys.exit(1)
         except OSError as error:
-            # Permissions, a full disk, a folder that is a file: the system's message and the file name explain it.
-            click.echo(
-                f"referee: {error.filename or 'system'}: {error.strerror or error}",
-                err=True,
-            )
+            click.echo(f"referee: {told(error)}", err=True)
             sys.exit(1)
         except STATED_FAILURES as failure:
             click.echo(f"referee: {failure.sentence}", err=True)

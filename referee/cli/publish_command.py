@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, as_json, hexadecimal
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -30,7 +31,7 @@ MB = 1e6
 @click.option(
     "--every",
     "every_s",
-    type=click.IntRange(LEAST_EVERY_S, DAY_S),
+    type=WholeNumber(LEAST_EVERY_S, DAY_S),
     help="Publish again each so many seconds, until Ctrl-C.",
 )
 @click.option(

@@ -25,6 +25,7 @@ from referee.cli.home_contest import (
     simulated_meter,
     try_meter,
 )
+from referee.cli.number_types import WholeNumber
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -73,12 +74,12 @@ BUNDLE_NAME = "bundle.zip"
 
 @click.command(epilog=WHICH_TO_TAKE)
 @click.option(
-    "--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200."
+    "--images", type=WholeNumber(1), help="Size of the synthetic set; default: 200."
 )
 @click.option(
     "--window",
     "window_s",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=60,
     show_default=True,
     help="Seconds.",

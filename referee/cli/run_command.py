@@ -13,6 +13,7 @@ from referee.cli.ask_server import NoServer, ask
 from referee.cli.heat_command import make_heat
 from referee.cli.jury_commands import confirm as confirm_command
 from referee.cli.jury_commands import publish as publish_command
+from referee.cli.number_types import WholeNumber
 from referee.cli.output_paths import output_path
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
@@ -57,7 +58,7 @@ for command in (list_runs, make_heat, confirm_command, publish_command):
 @click.option(
     "--extra-time",
     "extra_s",
-    type=click.IntRange(1, LONGEST_WINDOW_S),
+    type=WholeNumber(1, LONGEST_WINDOW_S),
     help="Extra seconds added to the window.",
 )
 @click.option(

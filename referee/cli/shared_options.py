@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from referee.cli.number_types import RunNumber, WholeNumber
 from referee.errors import RefereeError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ contest_folder = click.option(
 )
 port_option = click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=8080,
     show_default=True,
     help="0: any free port.",
@@ -51,7 +52,7 @@ _LISTENING = (
         help="End when the process with this PID ends.",
     ),
 )
-run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
+run_number = RunNumber()
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document."
 )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
+from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, read_config, toml_table
 from referee.errors import RefereeError
 from referee.journal.first_host import read_address
@@ -78,8 +78,7 @@ def standby(
         )
     if journal is not None:
         _name_journal(folder, journal)
-    for station in read_config(folder).stations:
-        MeterAddress(station.meter)
+    require_addresses(folder, read_config(folder))
     watch = Watch(None if now or first is None else read_address(first), after_s)
     stand_by(folder, listen, click.echo, watch, parent)
 

@@ -11,6 +11,7 @@ from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.synthetic_truth import TASKS
 from lpirc_testsets.writing import require_new
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
 from referee.cli.testset_output import (
@@ -36,21 +37,21 @@ for command in (import_group, stats_command, sheet_command, power_command):
 @testset.command("synthesize")
 @click.option(
     "--images",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=200,
     show_default=True,
     help="How many images.",
 )
 @click.option(
     "--categories",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=10,
     show_default=True,
     help="How many categories.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=0,
     show_default=True,
     help="Same seed, same bytes.",
@@ -151,7 +152,7 @@ def split_command(
 @click.argument("folder", type=any_path)
 @click.option(
     "--images",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     help="Number of images to choose, with the same share of each category.",
 )
 @click.option(

@@ -27,6 +27,7 @@ from lpirc_testsets import (
     read_labels,
 )
 from lpirc_testsets.truth_records import kind_of, truth_of
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path
 
 out_option = click.option(
@@ -34,14 +35,14 @@ out_option = click.option(
 )
 show_option = click.option(
     "--show",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=20,
     show_default=True,
     help="List at most this many problems; all are counted.",
 )
 seed_option = click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=0,
     show_default=True,
     help="Same seed, same images.",

@@ -18,6 +18,7 @@ from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.selection import subset
 from lpirc_testsets.stats import contact_sheet, statistics
 from lpirc_testsets.truth_records import truth_of
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, as_json
 
 
@@ -57,7 +58,7 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 )
 @click.option(
     "--images",
-    type=click.IntRange(1, 400),
+    type=WholeNumber(1, 400),
     default=30,
     show_default=True,
     help="Maximum number of images.",

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.system_failures import reason_of
 from referee.config.contest_problems import LONGEST_WINDOW_S, contest_problems
 from referee.config.contest_values import (
     PRIZE_RULES,
@@ -50,6 +51,8 @@ __all__ = [
 
 CONFIG_NAME = "contest.toml"
 LARGEST_INTEGER = 2**63
+LONGEST_LINE = 120
+"""Characters of a line of contest.toml that a sentence shows."""
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 SINGLE_TABLES: Mapping[str, type[Any]] = {
     "images": Images,
@@ -75,8 +78,10 @@ def read_config(folder: Path) -> ContestConfig:
         raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, "it is not text in UTF-8; save it as UTF-8") from error
+    except OSError as error:
+        raise _unreadable(path, reason_of(error)) from error
     return config_of(path, text)
 
 
@@ -84,13 +89,28 @@ def config_of(path: Path, text: str) -> ContestConfig:
     """Return the configuration that `text` would be as the file at `path`. Raises RefereeError `bad-config`."""
     try:
         table = toml_table(text)
-    except (ValueError, RecursionError) as error:  # not TOML, a huge number
-        raise _unreadable(path, error) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, f"{error}{_toml_hint(text, error)}") from error
+    except (ValueError, RecursionError) as error:  # a huge number, or too deep
+        raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
 
 
-def _unreadable(path: Path, error: Exception) -> RefereeError:
-    return RefereeError("bad-config", f"{path} cannot be read: {error}.")
+def _unreadable(path: Path, reason: str) -> RefereeError:
+    return RefereeError("bad-config", f"{path} cannot be read: {reason}.")
+
+
+def _toml_hint(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Return the line that is not TOML, if the error names it, and what is usually wrong there."""
+    found = re.search(r"at line (\d+)", str(error))
+    lines = text.splitlines()
+    if found is None or not 1 <= int(found[1]) <= len(lines):
+        return ""
+    line = lines[int(found[1]) - 1].strip()[:LONGEST_LINE]
+    return (
+        f": {line!r}; a text stands in quotes, true and false are written small, "
+        "and each key and table once"
+    )
 
 
 @dataclass(frozen=True)

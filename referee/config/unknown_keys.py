@@ -39,14 +39,13 @@ def about_unknown(key: str, known: Sequence[str]) -> str:
     """
     if places := _places(key):
         return f"unknown key {key!r} in this table; move its line to {places}."
-    listed = f"unknown key {key!r}; the keys are {', '.join(known)}."
     if closest(key, known) is not None:
-        return listed + did_you_mean(key, known)
+        return f"unknown key {key!r}.{did_you_mean(key, known)}"
     anywhere = set().union(*map(_keys, PLACES.values()))
     meant = closest(key, anywhere)
     if meant is None:
-        return listed
-    return f"{listed} Did you mean {meant!r}, which belongs to {_places(meant)}?"
+        return f"unknown key {key!r}; the keys are {', '.join(known)}."
+    return f"unknown key {key!r}. Did you mean {meant!r}, which belongs to {_places(meant)}?"
 
 
 def _places(key: str) -> str:

@@ -65,7 +65,8 @@ class TeamTable:
                     connection.execute(insert("teams"), team | common)
                 except sqlite3.IntegrityError:
                     raise RefereeError(
-                        "team-exists", f"The team {name!r} exists already."
+                        "team-exists",
+                        f"The team {name!r} exists already; for a new password: referee team password NAME",
                     ) from None
             put_on_record(connection, act)
 

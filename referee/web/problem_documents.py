@@ -78,7 +78,7 @@ CODE_OF_STATUS = {
     500: "internal",
 }
 SENTENCE_OF_STATUS = {
-    404: "There is nothing at this address.",
+    404: "There is nothing at this address; check its path: the page /docs/ has all addresses.",
     405: "This address does not accept this method; the header Allow lists the accepted ones.",
     500: "This request caused an error in the referee; the operator's log has the reason.",
 }

@@ -63,6 +63,10 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
 
 def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
     host, _, port = options.proxy.rpartition(":")
+    if not (port.isascii() and port.isdigit()):
+        options.refuse_usage(
+            f"--proxy {options.proxy}: {port!r} is not a port; write 8081 or 0.0.0.0:8081"
+        )
     if not options.url.startswith("http://"):
         options.refuse_usage(
             f"{options.url}: --proxy needs a referee without TLS, http://host:port"

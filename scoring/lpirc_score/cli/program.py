@@ -11,6 +11,7 @@ from lpirc_score.cli.score_command import score
 from lpirc_score.errors import CodedError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
+from lpirc_testsets.system_failures import told
 
 NAME = "lpirc-score"
 
@@ -32,7 +33,7 @@ class Boundary(click.Command):
             abandon_stdout()
             sys.exit(1)
         except OSError as error:
-            _fail(f"{error.filename or 'system'}: {error.strerror or error}")
+            _fail(told(error))
         except (CodedError, TestSetError) as failure:
             _fail(failure.sentence)
 

@@ -408,7 +408,10 @@ def test_more_images_than_there_are_are_refused_before_the_day(
     tmp_path: Path,
 ) -> None:
     sentence = refused_alike(ruled(images={"per_attempt": 6}))
-    assert sentence == "per_attempt = 6, but the test set has 5 images; choose fewer."
+    assert (
+        sentence
+        == "[images] per_attempt = 6, but the test set has 5 images; choose fewer."
+    )
     assert advice(tmp_path / "ruled") == {}
 
 

@@ -52,3 +52,38 @@ def test_an_unknown_command_is_told_with_the_one_that_may_be_meant(
 def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
     ran = CliRunner().invoke(main, ["xyzzy"])
     assert "No such command 'xyzzy'.\n" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["--contest", "c", "status"],
+            "No such option '--contest'. If it belongs to a command, write a command first, "
+            "then its options: referee COMMAND --contest\n",
+        ),
+        (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
+        (["testset", "import", "kitti"], "The commands are classes, coco, "),
+        (["board", "unviel"], "No such command 'unviel'. Did you mean 'unveil'?\n"),
+        (
+            ["run", "show", "one"],
+            "'one' is not the number of a run, such as 1; see: referee run list\n",
+        ),
+        (
+            ["run", "show", "0"],
+            "'0' is not the number of a run, such as 1; see: referee run list\n",
+        ),
+        (
+            ["init", "c", "--window", "ten"],
+            "'--window': 'ten' is not a whole number.\n",
+        ),
+        (
+            ["testset", "import", "yolo", "--images", "i", "--out", "o"],
+            "Missing option '--classes'.\n",
+        ),
+    ],
+)
+def test_a_wrong_usage_is_told_with_what_to_do(arguments: list[str], told: str) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 2
+    assert told in ran.stderr

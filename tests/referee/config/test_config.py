@@ -155,7 +155,9 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, auto_judge"),
+        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'. Did you mean 'window_s'?"),
+        ("xyzzy = 5\n" + GOOD, "line 1: unknown key 'xyzzy'; the keys are attempts, auto_arm, auto_judge"),
+        ("shuffle = True\n" + GOOD, ": 'shuffle = True'; a text stands in quotes, true and false are written small"),
         ('board_url = "hall.example"\n' + GOOD, "board_url = 'hall.example' must begin with http:// or https://"),
         ('board_url = "https://hall/a b"\n' + GOOD, "board_url = 'https://hall/a b' has a blank or a line break"),
         (

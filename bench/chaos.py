@@ -128,6 +128,13 @@ class Judging:
     def carried_out(self) -> dict[str, Any]:
         """Return the row of this way, once a command has ended with all runs judged. Raises TimeoutError."""
         begun_s = time.monotonic()
+        try:
+            self._carry_out(begun_s)
+        finally:
+            self._command.kill()
+        return self._row(time.monotonic() - begun_s)
+
+    def _carry_out(self, begun_s: float) -> None:
         next_s: float | None = None
         while self._command.poll() != 0:
             if self._command.poll() is not None:
@@ -138,10 +145,8 @@ class Judging:
                 self._kill_one()
                 next_s = None
             if time.monotonic() > begun_s + MOST_S:
-                self._command.kill()
                 raise TimeoutError(f"{self._way.name}: not judged in {MOST_S:g} s")
             time.sleep(LOOK_S)
-        return self._row(time.monotonic() - begun_s)
 
     def _started(self) -> subprocess.Popen[bytes]:
         self._starts += 1

@@ -58,16 +58,16 @@ def soak(
 def watch(folder: Path, minutes: float, seed: int | None) -> bool:
     """Soak part after part, with a file each in the folder, until the time is over; False if something did not hold."""
     end_s = time.monotonic() + minutes * 60
-    while (left_s := end_s - time.monotonic()) >= LEAST_S:
-        seed = seed or next_seed(folder, SOAK)
-        lasting_s = max(min(left_s, PART_S) - ENDING_S, LEAST_S)
-        if not _part(folder, seed, lasting_s):
-            return False
-        seed += 1
-    return True
+    while _part(folder, seed or next_seed(folder, SOAK), end_s - time.monotonic()):
+        seed = None if seed is None else seed + 1
+        if end_s - time.monotonic() < ENDING_S + LEAST_S:
+            return True
+    return False
 
 
-def _part(folder: Path, seed: int, lasting_s: float) -> bool:
+def _part(folder: Path, seed: int, left_s: float) -> bool:
+    """Soak once, for so long at most; False if something did not hold."""
+    lasting_s = max(min(left_s, PART_S) - ENDING_S, LEAST_S)
     place = Path(tempfile.mkdtemp(prefix="soak-"))
     site = Site(place)
     part = Part(folder, SOAK, seed)

@@ -1,4 +1,4 @@
-"""The public links of the log over HTTP: all of them, what is new of them, in each 202, and none newer than a freeze."""
+"""The public links of the log over HTTP: all, what is new of them, in each 202, and none newer than a freeze."""
 
 from __future__ import annotations
 

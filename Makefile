@@ -32,7 +32,7 @@ help:
 	@echo "make watch-table  hours and figures of all parts of simulate and soak with ARGS=--watch; ARGS=--save keeps them"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make docs       the documents as a site in ./site, without network"
-	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"
+	@echo "make screenshots  take the pictures of the documents anew, from demo and rehearsal; needs Chromium"
 	@echo "make setup      only build $(VENV), with what running needs (requirements.lock)"
 	@echo "make extras     add Parquet, clusters and the runtimes of models (extras.lock)"
 	@echo "make tools      add the extras and the tools of test, lint and docs (development.lock)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,10 @@ from lpirc_client.cli import main
 from referee.clock import Clock
 from referee.evidence.published_chain import log_record, read_chain
 from referee.store.records import Published
-from tests.contest_day import Day, until
+from tests.contest_day import PASSWORD, ROOT, TEAM, TIMEOUT_S, Day, until
 
 LINKS = "/log/links"
+ONE_FILE = ROOT / "client" / "examples" / "python" / "client.py"
 
 
 def asked(day: Day, method: str = "GET", **headers: str) -> Any:
@@ -143,3 +146,18 @@ def test_the_command_keeps_the_newest_link_and_tells_when_it_is_gone(
     said = capsys.readouterr().err
     assert "1 of 1 kept links are not in the log" in said
     assert line["seen_utc"] in said
+
+
+def test_the_client_of_one_file_keeps_links_that_are_in_the_log(
+    shown: Day, tmp_path: Path
+) -> None:
+    assert shown.server is not None
+    password = tmp_path / "password"
+    kept = tmp_path / "kept.jsonl"
+    password.write_text(PASSWORD)
+    given = [shown.server.url, TEAM, str(password), "1", str(kept)]
+    subprocess.run(
+        [sys.executable, "-I", str(ONE_FILE), *given], check=True, timeout=TIMEOUT_S
+    )
+    assert kept.read_text().count("\n") >= 1
+    assert main(["links", shown.server.url, "--kept", str(kept)]) == 0

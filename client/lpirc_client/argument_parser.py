@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -14,24 +15,32 @@ class ArgumentParser(argparse.ArgumentParser):
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
+        self._hint = ""
         super().__init__(*given, **{**options, "allow_abbrev": False})
 
     def parse_known_args(  # type: ignore[override]
         self, args: Any = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse arguments; exit with 2 if one is unknown."""
-        found, unknown = super().parse_known_args(args, namespace)
+        given = sys.argv[1:] if args is None else list(args)
+        # A misspelt option also lacks: argparse says only that.
+        self._hint = self._question(given)
+        found, unknown = super().parse_known_args(given, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {self._told(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
-    def _told(self, unknown: list[str]) -> str:
-        """Return the unknown arguments, and the options that they may mean."""
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2 and the message; name options that may be meant."""
+        super().error(message + self._hint)
+
+    def _question(self, given: list[str]) -> str:
+        """Return a question for the options that misspelt ones may mean, "" if there is none."""
         options = [one for one in self._option_string_actions if one.startswith("--")]
         meant = []
-        for argument in unknown:
+        for argument in given:
             name = argument.partition("=")[0]
-            if name.startswith("--"):
-                meant += get_close_matches(name, options, n=1)
-        question = f". Did you mean {' and '.join(meant)}?" if meant else ""
-        return " ".join(unknown) + question
+            if name.startswith("--") and name not in options:
+                close = get_close_matches(name, options, n=1)
+                meant += [f"{option} instead of {name}" for option in close]
+        return f". Did you mean {' and '.join(meant)}?" if meant else ""

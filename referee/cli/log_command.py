@@ -80,6 +80,8 @@ def log(
             _write_record(store, record)
         if run is not None and not shown:
             store.runs.get(run)  # raises `run-unknown`
+        if operator is not None and not shown:
+            click.echo(f"No event is an act of {operator!r}.", err=True)
 
 
 class _Reading:

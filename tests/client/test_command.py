@@ -575,9 +575,19 @@ def test_wait_is_named_only_to_a_command_that_has_it(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("run", "URL", "--password", "x"), "Did you mean --password-file?"),
-        (("check", "--detecter", "sample"), "Did you mean --detector?"),
+        (
+            ("run", "URL", "--password", "x"),
+            "Did you mean --password-file instead of --password?",
+        ),
+        (
+            ("check", "--detecter", "sample"),
+            "Did you mean --detector instead of --detecter?",
+        ),
         (("status", "URL", "--json", "--xyz"), "arguments: --xyz\n"),
+        (
+            ("status", "--jsn"),
+            "arguments are required: URL. Did you mean --json instead of --jsn?",
+        ),
     ],
 )
 def test_an_unknown_option_is_told_with_the_closest_of_its_command(

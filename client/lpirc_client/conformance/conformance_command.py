@@ -27,7 +27,8 @@ def execute(options: argparse.Namespace) -> None:
             write_atomically(options.junit, junit("lpirc-client check", findings))
         except OSError as error:
             raise ClientError(
-                "unwritable", f"{options.junit} cannot be written: {error}"
+                "unwritable",
+                f"{options.junit} cannot be written: {error.strerror or error}",
             ) from error
     document = {
         "url": options.url,

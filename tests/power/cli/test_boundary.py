@@ -111,3 +111,18 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
     ran = CliRunner().invoke(main, ["prob"])
     assert ran.exit_code == 2
     assert "No such command 'prob'. Did you mean 'probe'?\n" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (("--duration", "abc"), "'abc' is not a number; its unit is S.\n"),
+        (("--repeat", "two"), "'two' is not a whole number.\n"),
+    ],
+)
+def test_a_word_that_is_no_number_is_told_so(
+    option: tuple[str, str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, ["record", "sim:", "-o", "a.csv", *option])
+    assert ran.exit_code == 2
+    assert told in ran.stderr

@@ -35,7 +35,7 @@ _HEADERS = tuple(
 
 def _hint(line: str) -> str:
     """Return what is probably wrong with a first line that has no row."""
-    if not line.replace("\t", "").isprintable():
+    if "\ufffd" in line or not line.replace("\t", "").isprintable():
         return "; it is not text"
     return other_separator(line)
 

@@ -97,11 +97,14 @@ def wheels_for(
     told = {}
     for title, machine in TARGETS.items():
         wanted = [one for one in pythons if package.is_wanted(one, machine)]
-        having = [
-            one for one in wanted if any(tags(one, machine) & each for each in held)
-        ]
+        taken = {one: tags(one, machine) for one in wanted}
+        having = [one for one in wanted if _fits(taken[one], held)]
         told[title] = _told(wanted, having)
     return told
+
+
+def _fits(taken: frozenset[Tag], held: Iterable[frozenset[Tag]]) -> bool:
+    return not all(map(taken.isdisjoint, held))
 
 
 def _told(wanted: list[tuple[int, int]], having: list[tuple[int, int]]) -> str:

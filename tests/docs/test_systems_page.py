@@ -29,7 +29,8 @@ def loaded() -> ModuleType:
 
 
 systems = loaded()
-X86, ARM = "x86-64", "aarch64"
+X86 = "x86-64"
+ARM = "aarch64"
 
 
 def package(marker: str = "") -> object:

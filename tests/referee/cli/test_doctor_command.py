@@ -597,3 +597,7 @@ def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(
     loop.unlink()
     (folder / "kept").rename(loop)
     assert codes(folder) == []
+
+
+def test_a_folder_that_is_no_contest_has_that_finding_alone(tmp_path: Path) -> None:
+    assert codes(tmp_path) == ["contest-missing"]

@@ -119,6 +119,7 @@ class Judging:
         self._way = way
         self._chance = chance
         self._kills_left = kills
+        self._drawn = chance.choice(way.parts)
         self._killed = Counter[str]()
         self._starts = 0
         self._command = self._started()
@@ -169,14 +170,15 @@ class Judging:
         return [worker for server in servers for worker in workers_of(server)]
 
     def _kill_one(self) -> None:
-        part = self._chance.choice(self._way.parts)
-        victims = self._victims[part]()
+        """Kill a process of the part drawn, which stays drawn until it has one."""
+        victims = self._victims[self._drawn]()
         if not victims:
             return
         with suppress(ProcessLookupError):
             os.kill(self._chance.choice(victims), signal.SIGKILL)
-            self._killed[part] += 1
+            self._killed[self._drawn] += 1
             self._kills_left -= 1
+            self._drawn = self._chance.choice(self._way.parts)
 
     def _row(self, took_s: float) -> dict[str, Any]:
         with open_contest(self._contest) as contest:

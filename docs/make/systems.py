@@ -27,9 +27,22 @@ FIRST: Final = "<!-- tables: python docs/make/systems.py -->\n"
 LAST: Final = "<!-- end of tables -->\n"
 GLIBC_MINOR: Final = 36
 """Of Debian 12 and of Raspberry Pi OS from the same year."""
-TARGETS: Final = {"x86-64": "x86_64", "aarch64": "aarch64", "32-bit ARM": "armv7l"}
-PYTHONS: Final = ((3, 11), (3, 12), (3, 13), (3, 14))
-OLDER: Final = ((3, 8), (3, 9), (3, 10))
+TARGETS: Final = {
+    "x86-64": "x86_64",
+    "aarch64": "aarch64",
+    "32-bit ARM": "armv7l",
+}
+PYTHONS: Final = (
+    (3, 11),
+    (3, 12),
+    (3, 13),
+    (3, 14),
+)
+OLDER: Final = (
+    (3, 8),
+    (3, 9),
+    (3, 10),
+)
 LOCKS: Final = {
     "requirements.lock": ("To run (`make setup`)", PYTHONS),
     "extras.lock": ("Extras (`make extras`)", PYTHONS),
@@ -68,22 +81,25 @@ class Package:
 def packages(lock: str) -> list[Package]:
     """Return the entries of a lock of this project."""
     found = ENTRY.findall((ROOT / lock).read_text())
-    return [
-        Package(name, version, marker.strip(), frozenset(HASH.findall(rest)))
-        for name, version, marker, rest in found
-    ]
+    listed = []
+    for name, version, marker, rest in found:
+        hashes = frozenset(HASH.findall(rest))
+        listed.append(Package(name, version, marker.strip(), hashes))
+    return listed
 
 
 def tags(python: tuple[int, int], machine: str) -> frozenset[Tag]:
     """Return the tags of wheels that CPython takes there, on a system with glibc."""
     oldest = 17 if machine != "x86_64" else 5
-    platforms = [
-        f"manylinux_2_{minor}_{machine}" for minor in range(GLIBC_MINOR, oldest - 1, -1)
-    ]
-    platforms += [f"manylinux2014_{machine}", f"linux_{machine}"]
+    minors = range(GLIBC_MINOR, oldest - 1, -1)
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in minors]
+    platforms.append(f"manylinux2014_{machine}")
+    platforms.append(f"linux_{machine}")
     if machine == "x86_64":
-        platforms += ["manylinux2010_x86_64", "manylinux1_x86_64"]
-    interpreter = f"cp{python[0]}{python[1]}"
+        platforms.append("manylinux2010_x86_64")
+        platforms.append("manylinux1_x86_64")
+    major, minor = python
+    interpreter = f"cp{major}{minor}"
     own = cpython_tags(python, abis=[interpreter], platforms=platforms)
     others = compatible_tags(python, interpreter, platforms)
     return frozenset(chain(own, others))
@@ -112,8 +128,10 @@ def _told(wanted: list[tuple[int, int]], having: list[tuple[int, int]]) -> str:
         return ""
     if not having:
         return "none"
-    named = ", ".join(f"{one[0]}.{one[1]}" for one in having)
-    return "all" if having == wanted else named
+    if having == wanted:
+        return "all"
+    named = [f"{major}.{minor}" for major, minor in having]
+    return ", ".join(named)
 
 
 def is_pure(files: Iterable[str]) -> bool:
@@ -145,12 +163,12 @@ def _offered(package: Package, index: str, session: requests.Session) -> list[st
         timeout=TIMEOUT_S,
     )
     answer.raise_for_status()
-    files = answer.json()["files"]
-    return [
-        one["filename"]
-        for one in files
-        if one["hashes"].get("sha256") in package.hashes
-    ]
+    names = []
+    for file in answer.json()["files"]:
+        digest = file["hashes"].get("sha256")
+        if digest in package.hashes:
+            names.append(file["filename"])
+    return names
 
 
 def _index() -> str:

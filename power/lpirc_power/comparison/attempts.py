@@ -15,10 +15,10 @@ from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.recording import NO_DATE
-from lpirc_power.report.incomplete import why_not_counted
+from lpirc_power.report.incomplete import verdict_on
 from lpirc_power.report.marked_report import marked
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import WARM_UP
+from lpirc_power.report.series_report import warm_up_name
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def side_in_files(
         for path, each in zip(paths, measurements, strict=True)
         for sentence in _left_out(path, each)
     )
-    warm_up = tuple(one.file for one in found if _is_warm_up(one))
-    counted = [one for one in found if not _is_warm_up(one)]
+    warm_up = tuple(one.file for one in found if warm_up_name(one))
+    counted = [one for one in found if not warm_up_name(one)]
     if not counted:
         files = ", ".join(map(str, paths))
         said = " ".join([f"{files} has no attempt that counts.", *failed])
@@ -147,26 +147,22 @@ def side_of(name: str, recordings: Sequence[Recorded], choice: Choice) -> Side:
     Those that are not of the whole work or need review do not count unless `choice` takes them; those without an energy
     never do. Raises MeterError `comparison-energy` if an energy is not above 0, or if none counts.
     """
-    counted = []
-    left_out = []
-    said = []
-    for one in recordings:
-        why = why_not_counted(one)
-        is_taken = choice.is_incomplete_taken and not one.no_energy
-        if is_taken or not why:
-            counted.append(one)
-        if why:
-            effect = "counts all the same" if is_taken else "does not count"
-            said.append(f"{one.file} {why}")
-            left_out.append(f"{said[-1]}; it {effect}.")
-    if not counted:
+    is_taken = choice.is_incomplete_taken
+    verdicts = [verdict_on(one, is_incomplete_taken=is_taken) for one in recordings]
+    if not any(one.is_counted for one in verdicts):
+        faults = "; ".join(one.fault for one in verdicts)
         raise MeterError(
             "comparison-energy",
-            f"{name} has no attempt that counts: {'; '.join(said)}. Record again, or take it all the same with "
-            "--incomplete (in Python: incomplete=True).",
+            f"{name} has no attempt that counts: {faults}. Record again, or take it all the same with --incomplete "
+            "(in Python: incomplete=True).",
         )
-    attempts = tuple(attempt_of(one, choice.compared) for one in counted)
-    return Side(name, attempts, (), tuple(left_out))
+    attempts = tuple(
+        attempt_of(one, choice.compared)
+        for one, verdict in zip(recordings, verdicts, strict=True)
+        if verdict.is_counted
+    )
+    left_out = tuple(one.sentence for one in verdicts if one.fault)
+    return Side(name, attempts, left_out=left_out)
 
 
 def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
@@ -230,11 +226,6 @@ def _of_mark(recorded: Recorded, mark: str) -> Attempt:
         energy.duration_s,
         one.count,
     )
-
-
-def _is_warm_up(recorded: Recorded) -> bool:
-    part = recorded.record.part if recorded.record else None
-    return part is not None and part.name.startswith(WARM_UP)
 
 
 def require_different(first: Side, second: Side) -> None:

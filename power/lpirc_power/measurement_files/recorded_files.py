@@ -45,6 +45,7 @@ from lpirc_power.report.series_report import (
     WARM_UP,
     Series,
     attempt_names,
+    warm_up_name,
 )
 
 __all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
@@ -97,12 +98,12 @@ def _attempts_among(
     """Return the recordings that were made as attempts; one that was made to warm up goes to `left_out`."""
     found = []
     for one in listed:
-        part = one.record.part if one.record else None
-        if part is None or not part.name.startswith(WARM_UP):
+        name = warm_up_name(one)
+        if not name:
             found.append(one)
             continue
-        why = f"{one.file} was recorded as {part.name}, and is listed as an attempt."
-        left_out.append(LeftOut(part.name, why, record_path(Path(one.file)).name))
+        why = f"{one.file} was recorded as {name}, and is listed as an attempt."
+        left_out.append(LeftOut(name, why, record_path(Path(one.file)).name))
     return tuple(found)
 
 

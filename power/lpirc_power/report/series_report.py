@@ -31,6 +31,12 @@ LEAST_APART_S: Final = 0.2
 """Difference of these durations below which it is not told: starting a program varies as much."""
 
 
+def warm_up_name(recorded: Recorded) -> str:
+    """Return the name of a recording that was made to warm up for a series; empty for any other."""
+    part = recorded.record.part if recorded.record else None
+    return part.name if part and part.name.startswith(WARM_UP) else ""
+
+
 def attempt_names(recordings: Sequence[Recorded]) -> tuple[str, ...]:
     """Return the names of attempts: those of their records, as "attempt 3"; by their order if these do not say."""
     parts = [one.record.part for one in recordings if one.record and one.record.part]

@@ -17,6 +17,7 @@ from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.recording import Recording
+from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.incomplete import verdict_on
 from lpirc_power.report.reading_facts import figure
@@ -49,8 +50,7 @@ class MeanEnergy:
     @property
     def uncertainty_wh(self) -> float:
         """The half-width of the stated interval of the mean, with 95.45 %; NaN if it is unknown."""
-        half_wh = None if self.budget is None else self.budget.coverage_wh
-        return math.nan if half_wh is None else half_wh
+        return stated_half_wh(self.budget)
 
     def __str__(self) -> str:
         attempts = len(self.energies_wh)

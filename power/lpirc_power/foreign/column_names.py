@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.listed import listed
 
 UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "power": {"w": 1.0, "mw": 1e-3, "uw": 1e-6, "kw": 1e3},
@@ -257,6 +258,4 @@ def _name_in(head: str) -> str:
 
 def quoted(heads: Sequence[str]) -> str:
     """Return heads for a sentence, at most twelve of them."""
-    shown = ", ".join(repr(one.strip()[:40]) for one in heads[:12])
-    more = len(heads) - 12
-    return f"{shown} and {more} more" if more > 0 else shown
+    return listed([repr(one.strip()[:40]) for one in heads], 12)

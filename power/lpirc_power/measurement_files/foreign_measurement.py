@@ -45,6 +45,27 @@ def foreign_recorded(
     `meter-wrong-model` if no driver knows the model.
     """
     found = read_foreign(path, reader)
+    _require_energy(found, path)
+    if not is_interval_stated:
+        setup = replace(setup, update_interval_s=_median_pause_s(found))
+    limits = None if model is None else limits_of_model(model)
+    identity = NO_IDENTITY if model is None else Identity(UNKNOWN, model, UNKNOWN, "")
+    return Recorded(
+        identity=identity,
+        measured=_measured(found, setup, model, limits),
+        readings=found.readings,
+        idle=None,
+        link_events=(),
+        file=str(path),
+        rows=len(found.readings),
+        marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
+        doubts=(*_doubts(found, model), *_lacks(found, limits)),
+        unanswered=_unanswered(found, model),
+    )
+
+
+def _require_energy(found: ForeignRecording, path: Path) -> None:
+    """Raise MeterError `recording-empty` if the readings have no duration, or no power."""
     readings = found.readings
     if readings[-1].monotonic_s == readings[0].monotonic_s:
         raise MeterError(
@@ -55,37 +76,29 @@ def foreign_recorded(
         raise MeterError(
             "recording-empty", f"No reading of the recording {path} has a power."
         )
+
+
+def _median_pause_s(found: ForeignRecording) -> float:
     pauses_s = [
-        after.monotonic_s - one.monotonic_s for one, after in pairwise(readings)
+        after.monotonic_s - one.monotonic_s for one, after in pairwise(found.readings)
     ]
-    median_s = statistics.median_low(pauses_s) or TIME_RESOLUTION_S
-    if not is_interval_stated:
-        setup = replace(setup, update_interval_s=median_s)
-    limits = None if model is None else limits_of_model(model)
-    last = readings[-1]
-    measured = Measurement(
+    return statistics.median_low(pauses_s) or TIME_RESOLUTION_S
+
+
+def _measured(
+    found: ForeignRecording, setup: Setup, model: str | None, limits: Limits | None
+) -> Measurement:
+    last = found.readings[-1]
+    return Measurement(
         integrator_wh=last.energy_wh,
         integrator_s=_integrator_s(found),
-        start_s=readings[0].monotonic_s,
+        start_s=found.readings[0].monotonic_s,
         end_s=last.monotonic_s,
         setup=setup,
         model=model or UNKNOWN,
         limits=limits,
         official=False,
         start_stop_s=0.0,
-    )
-    identity = NO_IDENTITY if model is None else Identity(UNKNOWN, model, UNKNOWN, "")
-    return Recorded(
-        identity=identity,
-        measured=measured,
-        readings=readings,
-        idle=None,
-        link_events=(),
-        file=str(path),
-        rows=len(readings),
-        marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
-        doubts=(*_doubts(found, model), *_lacks(found, limits)),
-        unanswered=_unanswered(found, model),
     )
 
 

@@ -128,5 +128,5 @@ def _side(name: str, given: Recording | Sequence[Recording], choice: Choice) -> 
     return side_of(name, [one.recorded for one in recordings], choice)
 
 
-def _wrong(sentence: str) -> MeterError:
-    return MeterError("comparison-sides", sentence)
+def _wrong(said: str) -> MeterError:
+    return MeterError("comparison-sides", said)

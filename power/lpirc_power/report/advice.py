@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lpirc_power.energy.energy_budget import AGE, START_STOP
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_report import Recorded, start_stop_share
 
 WORTH: Final = 0.01
 """Part of the energy that starting and stopping may cost."""
@@ -28,8 +27,12 @@ def times_to_repeat(recorded: Recorded) -> int | None:
     record = recorded.record
     if record is None or not record.command or not is_short(recorded):
         return None
-    share = recorded.energy.start_stop_share
-    times = math.floor(share / WORTH) + 1 if math.isfinite(share) else MOST_TIMES
+    return times_for(recorded.energy.start_stop_share, WORTH)
+
+
+def times_for(share: float, wanted: float) -> int:
+    """Return how many times as much work makes a cost of a `share` of the energy one of less than `wanted` of it."""
+    times = math.floor(share / wanted) + 1 if math.isfinite(share) else MOST_TIMES
     return min(times, MOST_TIMES)
 
 
@@ -60,12 +63,7 @@ def advice(recorded: Recorded) -> str | None:
 
 
 def _cost(recorded: Recorded) -> str:
-    budget = recorded.budget
-    terms = () if budget is None else budget.terms
-    parts = [one.limit_wh for one in terms if one.code in (START_STOP, AGE)]
-    limits_wh = [one for one in parts if one is not None]
-    is_known = len(limits_wh) == len(parts)
-    share = budget.relative(math.fsum(limits_wh)) if budget and is_known else None
+    share = start_stop_share(recorded)
     if share is None:
         return "start and stop may cost more than 1 % of its energy"
     return f"start and stop may cost {100.0 * share:.3g} % of its energy"

@@ -218,9 +218,8 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     above_wh = recorded.above_idle_wh
     net = recorded.above_idle_budget
     limit = recorded.uncertainty
-    start_stop = (
-        None if limit is None else json_ready(100.0 * _start_stop_share(recorded))
-    )
+    edges = start_stop_share(recorded) or 0.0
+    start_stop = None if limit is None else json_ready(100.0 * edges)
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
@@ -349,7 +348,7 @@ def _accuracy(recorded: Recorded) -> str:
     if limit is None or not math.isfinite(limit):
         return "unknown"
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    if share := _start_stop_share(recorded):
+    if share := start_stop_share(recorded):
         shown += f", including {100.0 * share:.3g} % for start and stop"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
@@ -360,13 +359,18 @@ def _accuracy(recorded: Recorded) -> str:
     )
 
 
-def _start_stop_share(recorded: Recorded) -> float:
-    """Return the part of the guaranteed limit that is of start and stop, and of an age, relative to the energy."""
+def start_stop_share(recorded: Recorded) -> float | None:
+    """Return the part of the guaranteed limit that is of start and stop, and of an age, relative to the energy.
+
+    None if it is unknown.
+    """
     budget = recorded.budget
     if budget is None:
-        return 0.0
-    limits_wh = [one.limit_wh or 0.0 for one in budget.terms if one.code in (START_STOP, AGE)]  # fmt: skip
-    return budget.relative(math.fsum(limits_wh)) or 0.0
+        return None
+    of_edges = [one for one in budget.terms if one.code in (START_STOP, AGE)]
+    limits_wh = [one.limit_wh for one in of_edges if one.limit_wh is not None]
+    is_known = len(limits_wh) == len(of_edges)
+    return budget.relative(math.fsum(limits_wh)) if is_known else None
 
 
 def _uncertainty(recorded: Recorded) -> dict[str, str]:

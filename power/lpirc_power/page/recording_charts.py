@@ -34,13 +34,14 @@ def columns_of(readings: Sequence[Reading]) -> Columns:
     """Return readings as arrays."""
     shown = np.empty((len(readings), 3))
     flags = np.empty((len(readings), 2), np.bool_)
-    for place, one in enumerate(
-        readings
-    ):  # once: a reading may be made as it is asked for
+    # Once: a reading may be made as it is asked for.
+    for place, one in enumerate(readings):
         shown[place] = (one.monotonic_s, one.power_w, one.energy_wh)
         is_clipped = one.voltage_peak_over or one.current_peak_over
         flags[place] = (one.over_range, is_clipped)
-    return Columns(shown[:, 0], shown[:, 1], shown[:, 2], flags[:, 0], flags[:, 1])
+    times_s, powers_w, energies_wh = shown.T
+    over_range, clipped = flags.T
+    return Columns(times_s, powers_w, energies_wh, over_range, clipped)
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,11 @@ class Series:
         numbers = {int(one[1]) for one in found if one is not None}
         if len(numbers) < len(attempts):
             return []
-        end = min(max(numbers, default=0), len(numbers) + MOST_ABSENT + 1)
-        return sorted(set(range(1, end)) - numbers)[:MOST_ABSENT]
+        last = max(numbers, default=0)
+        far_enough = len(numbers) + MOST_ABSENT + 1
+        end = min(last, far_enough)
+        absent = set(range(1, end)) - numbers
+        return sorted(absent)[:MOST_ABSENT]
 
     @functools.cached_property
     def half_wh(self) -> float | None:

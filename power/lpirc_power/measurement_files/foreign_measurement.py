@@ -18,7 +18,10 @@ from lpirc_power.foreign.foreign_recording import (
     Reader,
     read_foreign,
 )
-from lpirc_power.measurement_files.bare_recording import NO_IDENTITY
+from lpirc_power.measurement_files.bare_recording import (
+    NO_IDENTITY,
+    unsaid_of_limits,
+)
 from lpirc_power.meter import Identity, Limits, Setup
 from lpirc_power.record.document import Mark
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
@@ -50,17 +53,19 @@ def foreign_recorded(
         setup = replace(setup, update_interval_s=_median_pause_s(found))
     limits = None if model is None else limits_of_model(model)
     identity = NO_IDENTITY if model is None else Identity(UNKNOWN, model, UNKNOWN, "")
+    measured = _measured(found, setup, model, limits)
+    readings = found.readings
     return Recorded(
         identity=identity,
-        measured=_measured(found, setup, model, limits),
-        readings=found.readings,
+        measured=measured,
+        readings=readings,
         idle=None,
         link_events=(),
         file=str(path),
-        rows=len(found.readings),
+        rows=len(readings),
         marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
         doubts=(*_doubts(found, model), *_lacks(found, limits)),
-        unanswered=_unanswered(found, model),
+        unanswered=(*_unanswered(found), *unsaid_of_limits(measured, readings)),
     )
 
 
@@ -123,14 +128,12 @@ def limits_of_model(model: str) -> Limits:
     return limits
 
 
-def _unanswered(found: ForeignRecording, model: str | None) -> tuple[str, ...]:
+def _unanswered(found: ForeignRecording) -> tuple[str, ...]:
     codes = list(NEVER_ANSWERED)
     if "energy" not in found.quantities:
         codes += OF_INTEGRATOR
     elif "counted" not in found.quantities:
         codes += OF_INTEGRATOR[1:]
-    if model is None:
-        codes.append("accuracy")
     return tuple(codes)
 
 

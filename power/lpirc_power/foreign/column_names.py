@@ -7,8 +7,9 @@ logs (Time, Watts, Volts, Amps, PF, Mark), nvidia-smi (timestamp, power.draw [W]
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,6 +81,8 @@ _CASED: Final = {"S": ("apparent", 1.0), "s": ("time", 1.0), "T": ("time", None)
 """Heads whose meaning depends on their case."""
 UNIT_HEADS: Final = ("s", "A")
 """Those of them that are units."""
+TAKEN_BY_UNIT: Final = ("energy", "voltage", "current")
+"""Quantities that a unit alone suggests: of a power there would be two, and many columns have seconds."""
 _BRACKETS: Final = re.compile(r"[\[(]")
 _AMBIGUOUS: Final = ("MW", "MWh", "MJ", "MVA")
 
@@ -154,6 +157,21 @@ def _quantity_of(unit: str) -> str:
     for quantity, units in UNITS.items():
         if unit in units and quantity != "counted":
             return quantity
+    return ""
+
+
+def option_by_unit(left: Sequence[str], used: Collection[str]) -> str:
+    """Return a sentence with the option that takes a column by its unit: the first of a quantity that none has yet.
+
+    `left` are the heads of unused columns, `used` the quantities of the others. Empty if there is none.
+    """
+    for head in left:
+        parted = bracketed(head)
+        unit = parted[1] if parted else ""
+        quantity = _quantity_of(plain_unit(unit))
+        if quantity in TAKEN_BY_UNIT and quantity not in used:
+            option = shlex.quote(f"{quantity}:{unit}={head}")
+            return f" If {head[:40]!r} is the meter's {quantity}, --columns {option} uses it."
     return ""
 
 

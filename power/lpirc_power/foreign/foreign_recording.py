@@ -18,6 +18,7 @@ from lpirc_power.foreign.cell_values import sized
 from lpirc_power.foreign.column_names import (
     Column,
     asked_columns,
+    option_by_unit,
     plain_name,
     quoted,
     recognized,
@@ -242,7 +243,7 @@ def _notes(table: ForeignTable, columns: Mapping[str, Column]) -> list[str]:
     unused = [head for place, head in enumerate(table.heads) if place not in places]
     left = [head for head in unused if head]  # an index has no head
     if left:
-        notes.append(f"Not used: {quoted(left)}.")
+        notes.append(f"Not used: {quoted(left)}.{option_by_unit(left, columns)}")
     unsized = [head for head in left if _is_energy_without_unit(head)]
     if unsized and "energy" not in columns:
         notes.append(

@@ -59,6 +59,13 @@ def power_trace(recorded: Recorded, columns: Columns, name: str = "power") -> Tr
     return Trace(name, columns.times_s, columns.power_w, longest_s)
 
 
+def trace_from_start(recorded: Recorded, name: str) -> Trace:
+    """Return the power over the time since the start, which several recordings have in common."""
+    trace = power_trace(recorded, columns_of(recorded.readings), name)
+    times_s = np.asarray(trace.times_s - recorded.measured.start_s)
+    return Trace(name, times_s, trace.values, trace.longest_pause_s)
+
+
 def ends_of(recorded: Recorded) -> tuple[float, float]:
     """Return the window, in seconds; that of the readings if it has no length."""
     measured = recorded.measured

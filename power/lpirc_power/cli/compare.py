@@ -85,7 +85,7 @@ class TwoSided(click.Command):
     "--above-idle",
     "is_above_idle",
     is_flag=True,
-    help="Compare the energies above the idle power, of recordings with --idle.",
+    help="Compare the energies above the idle power, of recordings with --idle; with --mark, those of the mark.",
 )
 @click.option(
     "--incomplete",
@@ -139,8 +139,6 @@ def compare(
         )
     if mark is not None and not mark.strip():
         raise click.UsageError("--mark has no name; leave it out to compare all.")
-    if mark and is_above_idle:
-        raise click.UsageError("Give --mark or --above-idle, not both.")
     if output is not None:
         require_free(output, force=force)
     elif force:

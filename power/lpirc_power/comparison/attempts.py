@@ -89,7 +89,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Compared:
-    """Which energies are compared: those of a mark, or above idle, or of the whole recordings."""
+    """Which energies are compared: those of a mark or of the whole recordings, all of it or what is above idle."""
 
     mark: str = ""
     is_above_idle: bool = False
@@ -97,9 +97,10 @@ class Compared:
     @property
     def words(self) -> str:
         """Say which energies they are; empty for those of the whole recordings."""
-        if self.is_above_idle:
-            return "those above idle"
-        return f"those of the mark {self.mark!r}" if self.mark else ""
+        above = " above idle" if self.is_above_idle else ""
+        if self.mark:
+            return f"those of the mark {self.mark!r}{above}"
+        return f"those{above}" if above else ""
 
 
 WHOLE: Final = Compared()
@@ -169,10 +170,10 @@ def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
     """Return what is compared of a recording; MeterError `comparison-energy` if it is lacking or not above 0."""
     if recorded.no_energy:
         raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
-    if compared.is_above_idle:
+    if compared.mark:
+        attempt = _of_mark(recorded, compared)
+    elif compared.is_above_idle:
         attempt = _above_idle(recorded)
-    elif compared.mark:
-        attempt = _of_mark(recorded, compared.mark)
     else:
         attempt = _of_all(recorded)
     if not attempt.energy_wh > 0:
@@ -185,7 +186,7 @@ def _not_above_0(attempt: Attempt, compared: Compared) -> str:
     above = " above idle" if compared.is_above_idle else ""
     said = f"{recorded.file} has an energy{above} of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared."
     failed = [one for one in recorded.checks if one.code == ABOVE_IDLE and not one.ok]
-    if compared.is_above_idle and failed:
+    if compared.is_above_idle and failed and not compared.mark:
         return f"{said} {failed[0].sentence}"
     return said
 
@@ -199,16 +200,21 @@ def _of_all(recorded: Recorded) -> Attempt:
 def _above_idle(recorded: Recorded) -> Attempt:
     energy_wh = recorded.above_idle_wh
     if energy_wh is None:
-        raise MeterError(
-            "comparison-energy",
-            f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
-        )
+        raise _no_idle(recorded)
     lasted_s = recorded.measured.elapsed_s
     budget = recorded.above_idle_budget
     return Attempt(recorded, energy_wh, budget, recorded.budget, lasted_s)
 
 
-def _of_mark(recorded: Recorded, mark: str) -> Attempt:
+def _no_idle(recorded: Recorded) -> MeterError:
+    return MeterError(
+        "comparison-energy",
+        f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
+    )
+
+
+def _of_mark(recorded: Recorded, compared: Compared) -> Attempt:
+    mark = compared.mark
     found = {one.name: one for one in marked(recorded)}
     one = found.get(mark)
     if one is None or not one.count:
@@ -217,15 +223,15 @@ def _of_mark(recorded: Recorded, mark: str) -> Attempt:
             "comparison-energy",
             f"{recorded.file} has no stretch that is marked {mark!r}; it has {names or 'none'}.",
         )
-    energy = one.energy
-    return Attempt(
-        recorded,
-        energy.energy_wh,
-        one.budget,
-        one.budget,
-        energy.duration_s,
-        one.count,
-    )
+    energy_wh = one.energy.energy_wh
+    budget = one.budget
+    if compared.is_above_idle:
+        budget = one.above_idle
+        if budget is None:
+            raise _no_idle(recorded)
+        energy_wh = budget.energy_wh
+    lasted_s = one.energy.duration_s
+    return Attempt(recorded, energy_wh, budget, one.budget, lasted_s, one.count)
 
 
 def require_different(first: Side, second: Side) -> None:

@@ -72,20 +72,18 @@ def mean_of(
 ) -> MeanEnergy:
     """Return the mean energy of recordings of the same work, by the same meter in the same setup.
 
-    `mark` takes the energies of a mark, `above_idle` those above the idle power. Recordings that were cut off or
+    `mark` takes the energies of a mark, `above_idle` what is above the idle power. Recordings that were cut off or
     interrupted, whose COMMAND failed, or that need review, do not count unless `incomplete` is True; one without an
     energy never does. A `DoubtfulEnergy` warning names each, meters or setups that differ, a trend from attempt to
     attempt, and attempts far outside the others. A single recording shows no spread, so its uncertainty is the
-    meter's alone. Raises MeterError `mean-energy` without a recording that counts, if one is given twice, or for a
-    mark and above idle at once; `comparison-energy` if one lacks the mark or the idle power, or has no energy above
+    meter's alone. Raises MeterError `mean-energy` without a recording that counts, if one is given twice;
+    `comparison-energy` if one lacks the mark or the idle power, or has no energy above
     0 of it.
     """
     if not recordings:
         raise MeterError(
             "mean-energy", "There is no mean of no recording; give at least one."
         )
-    if mark and above_idle:
-        raise MeterError("mean-energy", "Give a mark or above_idle, not both.")
     counted = [one for one in recordings if _counts(one, incomplete)]
     if not counted:
         raise MeterError(

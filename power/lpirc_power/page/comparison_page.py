@@ -89,15 +89,7 @@ def _mean(side: Side) -> str:
 
 def _attempts(sides: Sequence[Side]) -> str:
     """Return the section of the attempts of both sides: dots beside each other, and a table."""
-    dots = [
-        Dots(
-            one.name,
-            one.energies_wh,
-            one.mean_wh,
-            [f"{one.name} {number}" for number in range(1, len(one.attempts) + 1)],
-        )
-        for one in sides
-    ]
+    dots = [_dots(one) for one in sides]
     told = "Dots are the attempts in their order, a line is the mean of a side; the axis does not begin at 0."
     rows = [
         _row(f"{side.name} {number}", one)
@@ -114,6 +106,12 @@ def _attempts(sides: Sequence[Side]) -> str:
     names = legend([one.name for one in sides])
     drawn = attempt_chart(dots) + names + paragraph(told, "quiet")
     return section("Energy of each attempt", drawn, table.html())
+
+
+def _dots(side: Side) -> Dots:
+    count = len(side.attempts)
+    names = [f"{side.name} {number}" for number in range(1, count + 1)]
+    return Dots(side.name, side.energies_wh, side.mean_wh, names)
 
 
 def _row(name: str, one: Attempt) -> tuple[str, ...]:

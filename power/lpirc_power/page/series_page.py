@@ -168,15 +168,18 @@ def _marks(series: Series) -> str:
     rows = []
     for one in series_marks(series):
         deviation = one.deviation_wh
+        net = one.above_idle
         rows.append(
             (
                 one.name,
                 f"{len(one.energies_wh)}",
                 with_half_width(one.mean_wh, one.budget.coverage_wh, "Wh"),
                 "" if deviation is None else figure(deviation, "Wh", 3),
+                "" if one.each_wh is None else figure(one.each_wh, "Wh"),
+                "" if net is None else with_half_width(net.energy_wh, net.coverage_wh, "Wh"),
             )
-        )
+        )  # fmt: skip
     if not rows:
         return ""
-    columns = ("attempts", "mean energy", "standard deviation")
+    columns = ("attempts", "mean energy", "standard deviation", "each", "above idle")
     return section("Marks", Table("Marks", ("mark",), columns, rows).html())

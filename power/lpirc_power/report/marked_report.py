@@ -274,11 +274,16 @@ def _words(one: Marked) -> str:
     return "; ".join([*words, *remarks(one)])
 
 
+def net_words(net: Budget) -> str:
+    """Return an energy above idle in words."""
+    return f"{figure(net.energy_wh, 'Wh')} {attached_words(net)} above idle"
+
+
 def remarks(one: Marked) -> list[str]:
     """Return what else there is to say of a name: above idle, its instants, the stretches that have no energy."""
     words = []
     if (net := one.above_idle) is not None:
-        words.append(f"{figure(net.energy_wh, 'Wh')} {attached_words(net)} above idle")
+        words.append(net_words(net))
     if one.instants_s:
         times = [f"{at_s:.3f} s" for at_s in one.instants_s]
         words.append(f"at {listed(times, SHOWN_INSTANTS)}")

@@ -52,6 +52,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         [
             "first-measurement",
             "lab",
+            "lab-pages",
             "scoring",
             "score-api",
             "energy",

@@ -8,14 +8,13 @@ from dataclasses import fields
 from typing import Final
 
 from lpirc_power.meter import Drift, Limits
-from lpirc_power.one_line import one_line
+from lpirc_power.one_line import one_line, shown_value
 from lpirc_power.own_term import OwnTerm
 
 LARGEST_AGE_S: Final = 3600.0
 """The largest age of a value: a meter that counts once in an hour."""
 LARGEST: Final = 1e9
 """The largest of any other figure, in watts, watt-hours or times: no meter has it."""
-SHOWN: Final = 40
 SIZES: Final = ("share", "power_w", "energy_wh")
 """The sizes of an own term, of which it has one."""
 CODES_OF_THE_BUDGET: Final = frozenset(
@@ -94,7 +93,7 @@ def _of_own(own: object) -> Iterator[str]:
 
 
 def _of_term(own: OwnTerm) -> Iterator[str]:
-    place = f"the own term {_shown(own.code)}"
+    place = f"the own term {shown_value(own.code)}"
     for name in ("code", "name", "source"):
         for problem in _of_text(name, getattr(own, name)):
             yield f"{place} has {problem}"
@@ -130,15 +129,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _wrong(name: str, value: object, wanted: str) -> str:
-    return f"{name} = {_shown(value)}, where {wanted}"
-
-
-def _shown(value: object) -> str:
-    try:
-        shown = ascii(value)
-    except ValueError:  # Python refuses to write a whole number of so many digits
-        return "too large a number"
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+    return f"{name} = {shown_value(value)}, where {wanted}"
 
 
 def limits_that_differ(stated: Limits, found: Limits) -> str:

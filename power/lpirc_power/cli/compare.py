@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from lpirc_power.cli.options import Figure, json_option
+from lpirc_power.cli.page_file import require_free, write_page
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
     Choice,
@@ -22,6 +23,8 @@ from lpirc_power.comparison.comparison_report import (
     comparison_lines,
 )
 from lpirc_power.measurement_files.any_measurement import Stated
+from lpirc_power.page.comparison_page import comparison_page
+from lpirc_power.report.reading_facts import lines
 
 WITH: Final = "--with"
 
@@ -36,7 +39,7 @@ class TwoSided(click.Command):
         for word in args:
             if word == WITH:
                 is_second = True
-            elif is_second and not word.startswith("--"):
+            elif is_second and not word.startswith("-"):
                 found += [WITH, word]
             else:
                 is_second = False
@@ -82,7 +85,7 @@ class TwoSided(click.Command):
     "--above-idle",
     "is_above_idle",
     is_flag=True,
-    help="Compare the energies above the idle power, of recordings with --idle.",
+    help="Compare the energies above the idle power, of recordings with --idle; with --mark, those of the mark.",
 )
 @click.option(
     "--incomplete",
@@ -90,6 +93,14 @@ class TwoSided(click.Command):
     is_flag=True,
     help="Also count recordings that were cut off or interrupted, whose COMMAND failed, or that need review.",
 )
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    help="Also write one HTML page about the comparison, such as cmp.html.",
+)
+@click.option("--force", is_flag=True, help="Overwrite PAGE if it exists.")
 @stated_options
 @json_option
 def compare(
@@ -101,6 +112,8 @@ def compare(
     mark: str | None,
     is_above_idle: bool,
     is_incomplete_taken: bool,
+    output: Path | None,
+    force: bool,
     stated: Stated,
     as_json: bool,
 ) -> None:
@@ -110,6 +123,7 @@ def compare(
       meter compare a.json b.json                          two series of --repeat
       meter compare a-1.csv a-2.csv --with b-1.csv b-2.csv
       meter compare a-*.csv --with b-*.csv --paired --names old new
+      meter compare a.json b.json -o cmp.html              and a page to look at and to keep
 
     The interval holds the difference with 95.45 %. It is made of the spread between attempts (Student's t: of pairs
     with --paired, else Welch's) and of the meter's errors that do not cancel. If one meter in one fixed range measured
@@ -125,8 +139,12 @@ def compare(
         )
     if mark is not None and not mark.strip():
         raise click.UsageError("--mark has no name; leave it out to compare all.")
-    if mark and is_above_idle:
-        raise click.UsageError("Give --mark or --above-idle, not both.")
+    if output is not None:
+        require_free(output, force=force)
+    elif force:
+        raise click.UsageError(
+            "--force is for the page that --output names; give both."
+        )
     energies = Compared(mark or "", is_above_idle)
     choice = Choice(energies, is_incomplete_taken)
     first = side_in_files(names[0], of_first, stated, choice)
@@ -140,10 +158,13 @@ def compare(
     found = compared(
         first, second, least / 100.0, is_paired=is_paired, energies=energies
     )
+    if output is not None:
+        write_page(output, comparison_page(found), force=force)
     if as_json:
         click.echo(json.dumps(comparison_facts(found)))
-    else:
-        click.echo("\n".join(comparison_lines(found)))
+        return
+    written = lines({"page": str(output)}) if output is not None else []
+    click.echo("\n".join([*comparison_lines(found), *written]))
 
 
 def _sides(

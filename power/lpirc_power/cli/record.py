@@ -28,16 +28,11 @@ from lpirc_power.recording_run.group_run import GroupRun
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.recording_run.series_run import SeriesRun
 from lpirc_power.recording_run.single_run import recorded
-from lpirc_power.report.advice import advice, seconds_to_record, times_to_repeat
+from lpirc_power.report.advice import advised
 from lpirc_power.report.group_report import group_facts, group_lines
-from lpirc_power.report.marked_report import marked_facts, marked_lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    recorded_facts,
-    recorded_lines,
-)
 from lpirc_power.report.series_marks import series_mark_facts, series_mark_lines
 from lpirc_power.report.series_report import series_facts, series_lines
+from lpirc_power.report.single_report import single_facts, single_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
 WORTH_SAYING_S: Final = 3.0
@@ -189,22 +184,7 @@ def _single(order: Order) -> _Told:
     found, problem = _failing(
         lambda: recorded(order, course, real_clocks()), lambda: course.exit_code
     )
-    facts = recorded_facts(found) | _more_facts(found)
-    lines = [*recorded_lines(found), *marked_lines(found), *_advised(found)]
-    return _Told(facts, lines, problem, course.exit_code)
-
-
-def _more_facts(found: Recorded) -> dict[str, object]:
-    return {
-        "marks": marked_facts(found),
-        "repeat_in_loop": times_to_repeat(found),
-        "record_for_s": seconds_to_record(found),
-    }
-
-
-def _advised(found: Recorded) -> list[str]:
-    sentence = advice(found)
-    return [] if sentence is None else [f"{'advice':16} {sentence}"]
+    return _Told(single_facts(found), single_lines(found), problem, course.exit_code)
 
 
 def _series(order: Order, repeats: Repeats, *, is_quiet: bool) -> _Told:
@@ -216,7 +196,7 @@ def _series(order: Order, repeats: Repeats, *, is_quiet: bool) -> _Told:
     series = _failing(run.run, lambda: run.exit_code)
     lines = [*series_lines(series), *series_mark_lines(series)]
     if series.recordings:
-        lines += _advised(series.recordings[-1])
+        lines += advised(series.recordings[-1])
     facts = series_facts(series) | {"marks": series_mark_facts(series)}
     return _Told(facts, lines, run.problem, run.exit_code)
 
@@ -230,5 +210,5 @@ def _group(meters: dict[str, str], order: Order, repeats: Repeats) -> _Told:
     run = GroupRun(meters, order, course, real_clocks())
     group = _failing(run.run, lambda: course.exit_code)
     first = next(iter(group.recordings.values()))
-    lines = [*group_lines(group), *_advised(first)]
+    lines = [*group_lines(group), *advised(first)]
     return _Told(group_facts(group), lines, run.problem, course.exit_code)

@@ -15,10 +15,10 @@ from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.recorded_files import Group, Series
 from lpirc_power.recording import NO_DATE
-from lpirc_power.report.incomplete import why_not_counted
+from lpirc_power.report.incomplete import verdict_on
 from lpirc_power.report.marked_report import marked
 from lpirc_power.report.recording_report import Recorded
-from lpirc_power.report.series_report import WARM_UP
+from lpirc_power.report.series_report import warm_up_name
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Compared:
-    """Which energies are compared: those of a mark, or above idle, or of the whole recordings."""
+    """Which energies are compared: those of a mark or of the whole recordings, all of it or what is above idle."""
 
     mark: str = ""
     is_above_idle: bool = False
@@ -97,9 +97,10 @@ class Compared:
     @property
     def words(self) -> str:
         """Say which energies they are; empty for those of the whole recordings."""
-        if self.is_above_idle:
-            return "those above idle"
-        return f"those of the mark {self.mark!r}" if self.mark else ""
+        above = " above idle" if self.is_above_idle else ""
+        if self.mark:
+            return f"those of the mark {self.mark!r}{above}"
+        return f"those{above}" if above else ""
 
 
 WHOLE: Final = Compared()
@@ -131,8 +132,8 @@ def side_in_files(
         for path, each in zip(paths, measurements, strict=True)
         for sentence in _left_out(path, each)
     )
-    warm_up = tuple(one.file for one in found if _is_warm_up(one))
-    counted = [one for one in found if not _is_warm_up(one)]
+    warm_up = tuple(one.file for one in found if warm_up_name(one))
+    counted = [one for one in found if not warm_up_name(one)]
     if not counted:
         files = ", ".join(map(str, paths))
         said = " ".join([f"{files} has no attempt that counts.", *failed])
@@ -147,36 +148,32 @@ def side_of(name: str, recordings: Sequence[Recorded], choice: Choice) -> Side:
     Those that are not of the whole work or need review do not count unless `choice` takes them; those without an energy
     never do. Raises MeterError `comparison-energy` if an energy is not above 0, or if none counts.
     """
-    counted = []
-    left_out = []
-    said = []
-    for one in recordings:
-        why = why_not_counted(one)
-        is_taken = choice.is_incomplete_taken and not one.no_energy
-        if is_taken or not why:
-            counted.append(one)
-        if why:
-            effect = "counts all the same" if is_taken else "does not count"
-            said.append(f"{one.file} {why}")
-            left_out.append(f"{said[-1]}; it {effect}.")
-    if not counted:
+    is_taken = choice.is_incomplete_taken
+    verdicts = [verdict_on(one, is_incomplete_taken=is_taken) for one in recordings]
+    if not any(one.is_counted for one in verdicts):
+        faults = "; ".join(one.fault for one in verdicts)
         raise MeterError(
             "comparison-energy",
-            f"{name} has no attempt that counts: {'; '.join(said)}. Record again, or take it all the same with "
-            "--incomplete (in Python: incomplete=True).",
+            f"{name} has no attempt that counts: {faults}. Record again, or take it all the same with --incomplete "
+            "(in Python: incomplete=True).",
         )
-    attempts = tuple(attempt_of(one, choice.compared) for one in counted)
-    return Side(name, attempts, (), tuple(left_out))
+    attempts = tuple(
+        attempt_of(one, choice.compared)
+        for one, verdict in zip(recordings, verdicts, strict=True)
+        if verdict.is_counted
+    )
+    left_out = tuple(one.sentence for one in verdicts if one.fault)
+    return Side(name, attempts, left_out=left_out)
 
 
 def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
     """Return what is compared of a recording; MeterError `comparison-energy` if it is lacking or not above 0."""
     if recorded.no_energy:
         raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
-    if compared.is_above_idle:
+    if compared.mark:
+        attempt = _of_mark(recorded, compared)
+    elif compared.is_above_idle:
         attempt = _above_idle(recorded)
-    elif compared.mark:
-        attempt = _of_mark(recorded, compared.mark)
     else:
         attempt = _of_all(recorded)
     if not attempt.energy_wh > 0:
@@ -189,7 +186,7 @@ def _not_above_0(attempt: Attempt, compared: Compared) -> str:
     above = " above idle" if compared.is_above_idle else ""
     said = f"{recorded.file} has an energy{above} of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared."
     failed = [one for one in recorded.checks if one.code == ABOVE_IDLE and not one.ok]
-    if compared.is_above_idle and failed:
+    if compared.is_above_idle and failed and not compared.mark:
         return f"{said} {failed[0].sentence}"
     return said
 
@@ -203,16 +200,21 @@ def _of_all(recorded: Recorded) -> Attempt:
 def _above_idle(recorded: Recorded) -> Attempt:
     energy_wh = recorded.above_idle_wh
     if energy_wh is None:
-        raise MeterError(
-            "comparison-energy",
-            f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
-        )
+        raise _no_idle(recorded)
     lasted_s = recorded.measured.elapsed_s
     budget = recorded.above_idle_budget
     return Attempt(recorded, energy_wh, budget, recorded.budget, lasted_s)
 
 
-def _of_mark(recorded: Recorded, mark: str) -> Attempt:
+def _no_idle(recorded: Recorded) -> MeterError:
+    return MeterError(
+        "comparison-energy",
+        f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
+    )
+
+
+def _of_mark(recorded: Recorded, compared: Compared) -> Attempt:
+    mark = compared.mark
     found = {one.name: one for one in marked(recorded)}
     one = found.get(mark)
     if one is None or not one.count:
@@ -221,20 +223,15 @@ def _of_mark(recorded: Recorded, mark: str) -> Attempt:
             "comparison-energy",
             f"{recorded.file} has no stretch that is marked {mark!r}; it has {names or 'none'}.",
         )
-    energy = one.energy
-    return Attempt(
-        recorded,
-        energy.energy_wh,
-        one.budget,
-        one.budget,
-        energy.duration_s,
-        one.count,
-    )
-
-
-def _is_warm_up(recorded: Recorded) -> bool:
-    part = recorded.record.part if recorded.record else None
-    return part is not None and part.name.startswith(WARM_UP)
+    energy_wh = one.energy.energy_wh
+    budget = one.budget
+    if compared.is_above_idle:
+        budget = one.above_idle
+        if budget is None:
+            raise _no_idle(recorded)
+        energy_wh = budget.energy_wh
+    lasted_s = one.energy.duration_s
+    return Attempt(recorded, energy_wh, budget, one.budget, lasted_s, one.count)
 
 
 def require_different(first: Side, second: Side) -> None:

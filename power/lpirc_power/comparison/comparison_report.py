@@ -211,16 +211,12 @@ def _side_facts(side: Side) -> dict[str, object]:
 def comparison_lines(found: Comparison) -> list[str]:
     """Return a comparison as lines for people."""
     difference = found.difference
-    ratio = found.ratio
-    is_known = difference.is_known
-    half = f" +-{difference.half_wh:.2g} Wh" if is_known else ""
-    upper = "no end" if math.isinf(ratio.high) else f"{ratio.high:.5g}"
-    ends = f", {ratio.low:.5g} to {upper}" if is_known else ""
+    half = f" +-{difference.half_wh:.2g} Wh" if difference.is_known else ""
     rows = {
         found.first.name: _side_words(found.first),
         found.second.name: _side_words(found.second),
         "difference": f"{figure(difference.value_wh, 'Wh', 5)}{half}",
-        "ratio": f"{ratio.value:.5g}{ends}",
+        "ratio": ratio_words(found),
         "interval": method(found),
     }
     if found.energies.words:
@@ -230,6 +226,15 @@ def comparison_lines(found: Comparison) -> list[str]:
         *lines(rows),
         *(f"{'warning':16} {one}" for one in found.warnings),
     ]
+
+
+def ratio_words(found: Comparison) -> str:
+    """Return the ratio of the energies with the ends of its interval, if it has one."""
+    ratio = found.ratio
+    if not found.difference.is_known:
+        return f"{ratio.value:.5g}"
+    upper = "no end" if math.isinf(ratio.high) else f"{ratio.high:.5g}"
+    return f"{ratio.value:.5g}, {ratio.low:.5g} to {upper}"
 
 
 def _side_words(side: Side) -> str:

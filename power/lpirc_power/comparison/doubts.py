@@ -15,11 +15,14 @@ from lpirc_power.comparison.alike import (
 from lpirc_power.comparison.attempts import Side
 from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.energy.idle_check import IDLE_TIME
+from lpirc_power.listed import listed
 from lpirc_power.recording import NO_DATE
 from lpirc_power.report.recording_report import Recorded
 
 LONGER: Final = 0.02
 """Relative difference of durations above which a difference of energies may be one of time."""
+MOST_NAMED: Final = 4
+"""Files or addresses that a sentence names."""
 FAR_APART_H: Final = 12.0
 """Hours after which a meter may no longer have the errors that it had."""
 
@@ -186,6 +189,4 @@ def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:4])
-    more = len(names) - 4
-    return f"{shown} and {more} more" if more > 0 else shown
+    return listed(names, MOST_NAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -149,9 +149,16 @@ def _shown(reading: Reading) -> tuple[float, ...]:
     )
 
 
-def _empty(meter: Meter, speech: Spoken, bench: Bench) -> Finding:
+def _misread(
+    meter: Meter,
+    speech: Spoken,
+    bench: Bench,
+    words: Sequence[str],
+    is_number: Callable[[float], bool],
+) -> list[str]:
+    """Return how a driver reads words that stand for no number; `is_number` says which value is one all the same."""
     problems = []
-    for word in NO_DATA if bench.is_scpi else NO_DATA[:1]:
+    for word in words if bench.is_scpi else words[:1]:
         speech.change = numbers_as(word)
         bench.clocks.pause(2 * bench.interval_s)  # a driver may show its last update
         try:
@@ -161,9 +168,17 @@ def _empty(meter: Meter, speech: Spoken, bench: Bench) -> Finding:
         except Exception as error:  # noqa: BLE001 - the driver's code may raise anything
             problems.append(f"{word} raises {type(error).__name__}: {error}")
             continue
-        if any(abs(one) > HUGE for one in _shown(reading) if not math.isnan(one)):
+        if any(map(is_number, _shown(reading))):
             problems.append(f"{word} is read as a number, {reading.power_w:.4g} W")
     speech.change = plain
+    return problems
+
+
+def _empty(meter: Meter, speech: Spoken, bench: Bench) -> Finding:
+    def is_number(value: float) -> bool:
+        return abs(value) > HUGE
+
+    problems = _misread(meter, speech, bench, NO_DATA, is_number)
     return judged(
         "no-data",
         problems,
@@ -173,20 +188,10 @@ def _empty(meter: Meter, speech: Spoken, bench: Bench) -> Finding:
 
 
 def _over(meter: Meter, speech: Spoken, bench: Bench) -> Finding:
-    problems = []
-    for word in OVER_RANGE if bench.is_scpi else OVER_RANGE[:1]:
-        speech.change = numbers_as(word)
-        bench.clocks.pause(2 * bench.interval_s)  # a driver may show its last update
-        try:
-            reading = meter.read()
-        except MeterDriverError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the driver's code may raise anything
-            problems.append(f"{word} raises {type(error).__name__}: {error}")
-            continue
-        if any(HUGE < abs(one) < math.inf for one in _shown(reading)):
-            problems.append(f"{word} is read as a number, {reading.power_w:.4g} W")
-    speech.change = plain
+    def is_number(value: float) -> bool:
+        return HUGE < abs(value) < math.inf
+
+    problems = _misread(meter, speech, bench, OVER_RANGE, is_number)
     return judged(
         "over-range",
         problems,

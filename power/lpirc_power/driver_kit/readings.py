@@ -24,6 +24,8 @@ UNKNOWN_SHARE: Final = 0.05
 NEAR_UPDATES: Final = 0.3
 """Part of the updates that may be missing or too many: the device has a clock of its own."""
 SPARED: Final = 2
+LEAST_CHANGED: Final = 0.75
+"""Least part of the updates whose values differ from those before, if the device itself makes each of them."""
 BUSY: Final = (
     "This computer was busy elsewhere for {:.2g} s; end other programs, and try again."
 )
@@ -201,7 +203,23 @@ def updates(bench: Bench) -> Iterator[Finding]:
             advice,
         )
     else:
-        yield holds("updates", f"{told} were marked as new: each update once.")
+        yield holds("updates", f"{told} were marked as new{_fresh_words(samples)}.")
+
+
+def _fresh_words(samples: Sequence[Sample]) -> str:
+    """Say that each update was marked once; of repeated values, that the device may update less often."""
+    fresh = [_shown_with_energy(one.reading) for one in samples if one.is_new]
+    changed = 1 + sum(after != before for before, after in pairwise(fresh))
+    if changed >= LEAST_CHANGED * len(fresh):
+        return ": each update once"
+    return (
+        f", with {changed} different values: a device that updates less often states `age_s`, and is asked with a "
+        "longer --update"
+    )
+
+
+def _shown_with_energy(reading: Reading) -> tuple[str, str]:
+    return _shown(reading), repr(reading.energy_wh)
 
 
 def _shown(reading: Reading) -> str:

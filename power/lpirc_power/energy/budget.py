@@ -26,6 +26,7 @@ LARGEST_WH: Final = 1e100
 LEAST_WH: Final = 1e-140
 """Size of a term below which its square is 0, or has lost digits."""
 SCALE: Final = 2.0**600
+ROUNDED: Final = 1e-9
 BEYOND: Final = "Its size is no number, or too large to compute with."
 
 __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
@@ -202,6 +203,23 @@ class Budget:
         if math.isinf(freedom):
             return COVERAGE_FACTOR
         return student_factor(max(freedom, 1.0))
+
+    @property
+    def is_expanded_too_small(self) -> bool:
+        """Return True if the expanded uncertainty is less than a spread in it needs alone, by Student's t.
+
+        Welch and Satterthwaite's formula can give that where few values were seen (Z. M. Liu, Metrologia 42, 2005, 449
+        to 457). The stated interval cannot: it holds each term's whole distribution.
+        """
+        expanded_wh = self.expanded_wh
+        if expanded_wh is None:
+            return False
+        alone_wh = [
+            student_factor(one.freedom) * (one.standard_wh or 0.0)
+            for one in self.terms
+            if one.freedom
+        ]
+        return max(alone_wh, default=0.0) > expanded_wh * (1.0 + ROUNDED)
 
     @functools.cached_property
     def coverage_wh(self) -> float | None:

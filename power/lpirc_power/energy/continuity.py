@@ -66,7 +66,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return "its integrator was reset, or it was switched off, during the recording"
     if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
-    known = chosen(readings, _has_sums)
+    known = chosen(readings, has_sums)
     for before, after in pairwise(known):
         if restarted(before, after):
             return (
@@ -162,5 +162,6 @@ def _missed_s(before: Reading, after: Reading) -> float:
     )
 
 
-def _has_sums(reading: Reading) -> bool:
+def has_sums(reading: Reading) -> bool:
+    """Return True if a reading shows both WH and TIME."""
     return math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)

@@ -134,9 +134,13 @@ def _quantile(probable: Floats, steps: int, level: float) -> float:
     """Return how many steps from 0 the probability `level` is reached; those of -k are kept at the end, as by FFT."""
     folded = np.empty(steps + 1)
     folded[0] = probable[0]
-    folded[1:] = probable[1 : steps + 1] + probable[: -steps - 1 : -1]
-    within = np.concatenate(([0.0], np.cumsum(np.clip(folded, 0.0, None))))
-    ends = np.concatenate(([0.0], np.arange(steps + 1) + 0.5))
+    above = probable[1 : steps + 1]
+    below = probable[: -steps - 1 : -1]
+    folded[1:] = above + below
+    sums = np.cumsum(np.clip(folded, 0.0, None))
+    within = np.concatenate(([0.0], sums))
+    edges = np.arange(steps + 1) + 0.5
+    ends = np.concatenate(([0.0], edges))
     return float(np.interp(level, within, ends))
 
 
@@ -186,10 +190,13 @@ def _student_angles(freedom: float) -> tuple[Floats, Floats]:
 
     With t = sqrt(freedom) x tan(angle), the density of the angle is cos^(freedom - 1).
     """
-    angles = np.linspace(-math.pi / 2.0, math.pi / 2.0, ANGLES)
-    density = np.clip(np.cos(angles), 0.0, 1.0) ** (freedom - 1.0)
+    quarter = math.pi / 2.0
+    angles = np.linspace(-quarter, quarter, ANGLES)
+    cosines = np.clip(np.cos(angles), 0.0, 1.0)
+    density = cosines ** (freedom - 1.0)
     between = (density[1:] + density[:-1]) / 2.0
-    below = np.concatenate(([0.0], np.cumsum(between)))
+    sums = np.cumsum(between)
+    below = np.concatenate(([0.0], sums))
     return angles, below / below[-1]
 
 

@@ -32,6 +32,7 @@ NAMES: Final = {
 }
 START_STOP: Final = "start-stop"
 AGE: Final = "age"
+AGE_NAME: Final = "the age of the counter's values"
 ENDED: Final = "ended"
 GAPS: Final = "gaps"
 RESOLUTION_WH: Final = "resolution-wh"
@@ -143,7 +144,7 @@ def age_terms(energy: Energy) -> Iterator[Term]:
     has_window = edges.window_s > 0
     yield Term(
         code=AGE,
-        name="the age of the counter's values",
+        name=AGE_NAME,
         half_width=edges.age_s if has_window else None,
         unit="s",
         distribution=Distribution.RECTANGULAR,
@@ -211,14 +212,19 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
     yield Term(
         code=RESOLUTION_TIME,
         name="the resolution of TIME",
-        half_width=TIME_HALF_S,
+        half_width=TIME_HALF_S if energy.is_time_whole else 0.0,
         unit="s",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=0.0,
-        source=f"taken as whole seconds{_if_of_wt(energy)}; the host's clock bounds the window, so no energy depends "
-        "on TIME",
+        source=f"{_time_words(energy)}; the host's clock bounds the window, so no energy depends on TIME",
         is_guaranteed=False,
     )
+
+
+def _time_words(energy: Energy) -> str:
+    if energy.is_time_whole:
+        return f"taken as whole seconds{_if_of_wt(energy)}"
+    return "this meter's TIME is not rounded"
 
 
 def _if_of_wt(energy: Energy) -> str:

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.power_steps import Steps, steps_of
-from lpirc_power.energy.unseen import Stretch as Gap
-from lpirc_power.energy.unseen import Unseen
+from lpirc_power.energy.unseen import Stretch, Unseen
 from lpirc_power.meter import Reading
 
-Stretch = tuple[float, float]
+Span = tuple[float, float]
 """Begin and end on the clock of the readings."""
 Column = NDArray[Any]
 
@@ -53,7 +52,7 @@ class PowerCourse:
         self._steps: Steps = steps_of(readings, measured)
         self._sums_wh = np.concatenate(([0.0], np.cumsum(self._steps.energies_wh)))
 
-    def of(self, stretches: Iterable[Stretch], doubt_s: float = 0.0) -> StretchEnergy:
+    def of(self, stretches: Iterable[Span], doubt_s: float = 0.0) -> StretchEnergy:
         """Return the energy of the union of stretches, within the window; NaN if no reading has a power.
 
         `doubt_s` is how far the times themselves may be wrong.
@@ -70,13 +69,13 @@ class PowerCourse:
             self._end_w(found),
         )
 
-    def total_wh(self, stretches: Iterable[Stretch]) -> float:
+    def total_wh(self, stretches: Iterable[Span]) -> float:
         """Return the sum of the energies of stretches; what several of them share counts for each."""
         times_s = np.array(list(stretches)).ravel()
         sums_wh = np.interp(times_s, self._steps.times_s, self._sums_wh)
         return float(np.sum(np.diff(sums_wh)[::2]))
 
-    def unseen(self, whole: Unseen, stretches: Iterable[Stretch]) -> Unseen:
+    def unseen(self, whole: Unseen, stretches: Iterable[Span]) -> Unseen:
         """Return the part of what no reading has seen that lies in stretches."""
         found = _union(stretches, *self._window)
         parts = []
@@ -85,29 +84,36 @@ class PowerCourse:
             part = float(np.diff(_covered_s(found, ends))[0])
             if part > 0.0:
                 share = part / gap.unseen_s
-                parts.append(Gap(gap.begin_s, part, share * gap.grown_wh, gap.blind))
+                parts.append(
+                    Stretch(gap.begin_s, part, share * gap.grown_wh, gap.blind)
+                )
         return Unseen(tuple(parts), whole.least_w, whole.most_w)
 
-    def _edges_wh(self, found: Sequence[Stretch], doubt_s: float) -> float:
+    def _edges_wh(self, found: Sequence[Span], doubt_s: float) -> float:
         """Return the largest error of the energy: all or nothing of each update that is not for certain in or out."""
         steps = self._steps
         window = self._window
         earliest_s = steps.earliest_s
         latest_s = steps.latest_s
-        least = _union(_moved(found, window, -doubt_s), *window)
-        most = _union(_moved(found, window, doubt_s), *window)
-        spans_s = latest_s[1:] - np.maximum(earliest_s[:-1], window[0])
-        touched_s = _covered_s(most, latest_s)[1:] - _covered_s(most, earliest_s)[:-1]
-        sure_s = _covered_s(least, latest_s)[1:] - _covered_s(least, earliest_s)[:-1]
+        shorter = _moved(found, window, -doubt_s)
+        longer = _moved(found, window, doubt_s)
+        least = _union(shorter, *window)
+        most = _union(longer, *window)
+        begins_s = earliest_s[:-1]
+        ends_s = latest_s[1:]
+        spans_s = ends_s - np.maximum(begins_s, window[0])
+        touched_s = _covered_s(most, ends_s) - _covered_s(most, begins_s)
+        sure_s = _covered_s(least, ends_s) - _covered_s(least, begins_s)
         lengths_s = np.maximum(np.diff(steps.times_s), LEAST_S)
-        parts = np.diff(_covered_s(found, steps.times_s)) / lengths_s
+        counted_s = np.diff(_covered_s(found, steps.times_s))
+        parts = counted_s / lengths_s
         is_cut = (touched_s > 0.0) & (sure_s < WHOLE * spans_s)
         counted_wh = parts * np.abs(steps.energies_wh)
         lost_wh = np.sum((steps.most_wh - counted_wh)[is_cut])
         extra_wh = np.sum(counted_wh[is_cut])
         return float(max(lost_wh, extra_wh))
 
-    def _end_w(self, found: Sequence[Stretch]) -> float:
+    def _end_w(self, found: Sequence[Span]) -> float:
         """Return the largest power near an end of the window that stretches reach; where they do not, an edge cuts."""
         steps = self._steps
         if not found:
@@ -119,7 +125,7 @@ class PowerCourse:
         )
 
 
-def _moved(found: Iterable[Stretch], window: Stretch, by_s: float) -> list[Stretch]:
+def _moved(found: Iterable[Span], window: Span, by_s: float) -> list[Span]:
     """Return stretches that are longer by `by_s` at each edge, but at the ends of the window, where no edge is."""
     moved = []
     for begin_s, end_s in found:
@@ -128,7 +134,7 @@ def _moved(found: Iterable[Stretch], window: Stretch, by_s: float) -> list[Stret
     return moved
 
 
-def _covered_s(found: Sequence[Stretch], until_s: Column) -> Column:
+def _covered_s(found: Sequence[Span], until_s: Column) -> Column:
     """Return how long disjoint stretches last before each time."""
     if not found:
         return np.zeros(len(until_s))
@@ -138,9 +144,9 @@ def _covered_s(found: Sequence[Stretch], until_s: Column) -> Column:
     return np.interp(until_s, edges_s, np.concatenate(([0.0], np.cumsum(lengths_s))))
 
 
-def _union(stretches: Iterable[Stretch], start_s: float, end_s: float) -> list[Stretch]:
+def _union(stretches: Iterable[Span], start_s: float, end_s: float) -> list[Span]:
     """Return the stretches within the window, those that overlap or touch joined."""
-    found: list[Stretch] = []
+    found: list[Span] = []
     for one in sorted(stretches):
         begin_s = max(one[0], start_s)
         until_s = min(one[1], end_s)

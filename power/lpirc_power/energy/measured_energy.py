@@ -72,7 +72,7 @@ class Energy:
     makes it unknown. `edges` is how long the integrator may have run beyond the window, and `beyond` the power in that
     time. `ended` says since when the integrator did not run; the energy then has no uncertainty. `has_ranges` is False
     if no range is set and no reading names one. `is_summed` is True for a trapezoid of powers, which no counter has
-    shown.
+    shown. `is_time_whole` is False if TIME has shown fractions of a second.
     """
 
     energy_wh: float
@@ -99,6 +99,7 @@ class Energy:
     has_ranges: bool = True
     is_larger_of_two: bool = False
     is_summed: bool = False
+    is_time_whole: bool = True
 
     @property
     def unseen_share(self) -> float:
@@ -198,6 +199,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         ended=ended_early(inside, measured),
         has_ranges=_has_ranges(inside, measured),
         is_larger_of_two=found is not None and found.is_larger_of_two,
+        is_time_whole=measured.is_time_whole(shown),
         is_age_stated=limits is not None and limits.age_s is not None,
     )
 

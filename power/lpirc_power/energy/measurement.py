@@ -97,11 +97,13 @@ class Measurement:
             return 0.0
         if self.limits is not None and self.limits.age_s is not None:
             return self.limits.age_s
+        return 0.0 if self.is_time_whole(readings) else self.setup.update_interval_s
+
+    def is_time_whole(self, readings: Sequence[Reading]) -> bool:
+        """Return True if the integrator's time was in whole seconds, at the end and in the last two readings."""
         times_s = [self.integrator_s, *(one.integrator_s for one in readings[-2:])]
         known_s = (one for one in times_s if math.isfinite(one))
-        if all(one.is_integer() for one in known_s):
-            return 0.0
-        return self.setup.update_interval_s
+        return all(one.is_integer() for one in known_s)
 
     @property
     def energy_s(self) -> float:

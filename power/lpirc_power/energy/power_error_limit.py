@@ -224,11 +224,15 @@ def limit_w(
 
 def limit_of_load(setup: Setup, limits: Limits | None, load: Load) -> Limit | None:
     """Return `limit_of` for the mean power of a load measured with a setup."""
+    voltage_v = load.voltage_v
+    current_a = load.current_a
+    power_w = load.power_w
+    apparent_va = load.apparent_va
     known = None if limits is None else limits.under(setup)
-    range_w = power_range_w(setup, limits, load.voltage_v, load.current_a)
-    signal = signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va)
-    drift_w = dc_drift_w(setup, known, load.voltage_v, load.current_a)
-    return limit_of(load.power_w, load.apparent_va, range_w, known, signal, drift_w)
+    range_w = power_range_w(setup, limits, voltage_v, current_a)
+    signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)
+    drift_w = dc_drift_w(setup, known, voltage_v, current_a)
+    return limit_of(power_w, apparent_va, range_w, known, signal, drift_w)
 
 
 def relative_uncertainty(

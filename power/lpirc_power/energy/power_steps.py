@@ -140,9 +140,14 @@ def _lates_s(times_s: Column, measured: Measurement) -> Column:
     """
     interval_s = measured.setup.update_interval_s
     pauses_s = np.diff(times_s, prepend=measured.start_s)
-    off_s = np.abs(pauses_s - np.round(pauses_s / interval_s) * interval_s)[1:]
-    usual_s = float(np.quantile(off_s, LATE_QUANTILE)) if len(off_s) else interval_s
-    return np.where(pauses_s > UNSEEN_UPDATES * interval_s, interval_s, usual_s)
+    updates = np.round(pauses_s / interval_s)
+    off_s = np.abs(pauses_s - updates * interval_s)
+    between_s = off_s[1:]
+    usual_s = interval_s
+    if len(between_s):
+        usual_s = float(np.quantile(between_s, LATE_QUANTILE))
+    has_missed = pauses_s > UNSEEN_UPDATES * interval_s
+    return np.where(has_missed, interval_s, usual_s)
 
 
 def _ends_s(times_s: Column, lates_s: Column, measured: Measurement) -> Column:
@@ -150,12 +155,16 @@ def _ends_s(times_s: Column, lates_s: Column, measured: Measurement) -> Column:
     interval_s = measured.setup.update_interval_s
     is_next = np.diff(times_s) <= UNSEEN_UPDATES * interval_s
     found = times_s.copy()
-    for away in range(1, min(FELLOWS, len(times_s) - 1) + 1):
+    farthest = min(FELLOWS, len(times_s) - 1)
+    for away in range(1, farthest + 1):
         # Readings with no update missed between them.
-        is_near = np.lib.stride_tricks.sliding_window_view(is_next, away).all(axis=1)
-        later_s = np.where(is_near, times_s[away:] - away * interval_s, np.inf)
-        earlier_s = np.where(is_near, times_s[:-away] + away * interval_s, np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(is_next, away)
+        is_near = windows.all(axis=1)
+        apart_s = away * interval_s
+        later_s = np.where(is_near, times_s[away:] - apart_s, np.inf)
+        earlier_s = np.where(is_near, times_s[:-away] + apart_s, np.inf)
         found[:-away] = np.minimum(found[:-away], later_s)
         found[away:] = np.minimum(found[away:], earlier_s)
-    found = np.maximum(np.maximum(found, times_s - lates_s), measured.start_s)
+    earliest_s = np.maximum(times_s - lates_s, measured.start_s)
+    found = np.maximum(found, earliest_s)
     return np.maximum.accumulate(found)

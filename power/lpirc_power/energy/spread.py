@@ -101,6 +101,7 @@ def _mean_profile(terms: Sequence[Term]) -> tuple[float, ...]:
     for one in terms:
         widths = sorted(one.profile)
         part = one.shape.width / whole_wh
-        places = (len(widths) * (2 * step + 1) // (2 * count) for step in range(count))
+        middles = range(1, 2 * count, 2)
+        places = (len(widths) * middle // (2 * count) for middle in middles)
         columns.append([part * widths[place] for place in places])
     return tuple(map(math.fsum, zip(*columns, strict=True)))

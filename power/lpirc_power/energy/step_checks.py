@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from lpirc_power.energy.continuity import has_sums
 from lpirc_power.energy.integral import TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.reading_columns import chosen
@@ -94,7 +95,7 @@ def _stop(reading: Reading) -> str:
 
 def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`integrator-steps`: from reading to reading, WH rises as the power implies and TIME as the host's clock does."""
-    seen = chosen(inside, _has_sums)
+    seen = chosen(inside, has_sums)
     faults = sorted((*_energy_faults(seen, measured), *_time_faults(seen, measured)))
     figures: dict[str, float] = {"faults": len(faults), "readings": len(seen)}
     sentence = f"WH and TIME rose as they should, in {len(seen)} readings."
@@ -271,7 +272,3 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
             )
             yield at_s, f"TIME is {lag_s:.1f} s or more behind", cost_wh
             latest_s = by_s  # each loss counts once
-
-
-def _has_sums(reading: Reading) -> bool:
-    return math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)

@@ -7,12 +7,14 @@ logs (Time, Watts, Volts, Amps, PF, Mark), nvidia-smi (timestamp, power.draw [W]
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.listed import listed
 
 UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "power": {"w": 1.0, "mw": 1e-3, "uw": 1e-6, "kw": 1e3},
@@ -79,6 +81,8 @@ _CASED: Final = {"S": ("apparent", 1.0), "s": ("time", 1.0), "T": ("time", None)
 """Heads whose meaning depends on their case."""
 UNIT_HEADS: Final = ("s", "A")
 """Those of them that are units."""
+TAKEN_BY_UNIT: Final = ("energy", "voltage", "current")
+"""Quantities that a unit alone suggests: of a power there would be two, and many columns have seconds."""
 _BRACKETS: Final = re.compile(r"[\[(]")
 _AMBIGUOUS: Final = ("MW", "MWh", "MJ", "MVA")
 
@@ -153,6 +157,21 @@ def _quantity_of(unit: str) -> str:
     for quantity, units in UNITS.items():
         if unit in units and quantity != "counted":
             return quantity
+    return ""
+
+
+def option_by_unit(left: Sequence[str], used: Collection[str]) -> str:
+    """Return a sentence with the option that takes a column by its unit: the first of a quantity that none has yet.
+
+    `left` are the heads of unused columns, `used` the quantities of the others. Empty if there is none.
+    """
+    for head in left:
+        parted = bracketed(head)
+        unit = parted[1] if parted else ""
+        quantity = _quantity_of(plain_unit(unit))
+        if quantity in TAKEN_BY_UNIT and quantity not in used:
+            option = shlex.quote(f"{quantity}:{unit}={head}")
+            return f" If {head[:40]!r} is the meter's {quantity}, --columns {option} uses it."
     return ""
 
 
@@ -257,6 +276,4 @@ def _name_in(head: str) -> str:
 
 def quoted(heads: Sequence[str]) -> str:
     """Return heads for a sentence, at most twelve of them."""
-    shown = ", ".join(repr(one.strip()[:40]) for one in heads[:12])
-    more = len(heads) - 12
-    return f"{shown} and {more} more" if more > 0 else shown
+    return listed([repr(one.strip()[:40]) for one in heads], 12)

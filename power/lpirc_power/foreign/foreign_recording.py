@@ -18,6 +18,7 @@ from lpirc_power.foreign.cell_values import sized
 from lpirc_power.foreign.column_names import (
     Column,
     asked_columns,
+    option_by_unit,
     plain_name,
     quoted,
     recognized,
@@ -242,7 +243,7 @@ def _notes(table: ForeignTable, columns: Mapping[str, Column]) -> list[str]:
     unused = [head for place, head in enumerate(table.heads) if place not in places]
     left = [head for head in unused if head]  # an index has no head
     if left:
-        notes.append(f"Not used: {quoted(left)}.")
+        notes.append(f"Not used: {quoted(left)}.{option_by_unit(left, columns)}")
     unsized = [head for head in left if _is_energy_without_unit(head)]
     if unsized and "energy" not in columns:
         notes.append(
@@ -351,18 +352,25 @@ def _energies(seconds: Floats, at: Mapping[str, Floats], *, holds: bool) -> Floa
     counted = at.get("energy")
     if counted is not None:
         finite = counted[np.isfinite(counted)]
-        return counted - (finite[0] if finite.size else 0.0)
+        first = float(finite[0]) if finite.size else 0.0
+        return counted - first
     power_w = at["power"]
     known = np.isfinite(power_w)
     if not known.any():
         return np.full(len(seconds), math.nan)
+    times_s = seconds[known]
+    powers_w = power_w[known]
+    pauses_s = np.diff(seconds)
     if holds:
-        last = np.searchsorted(seconds[known], seconds, side="right") - 1
-        steps = power_w[known][np.maximum(last, 0)][:-1] * np.diff(seconds)
+        last = np.searchsorted(times_s, seconds, side="right") - 1
+        held_w = powers_w[np.maximum(last, 0)]
+        steps = held_w[:-1] * pauses_s
     else:
-        filled = np.interp(seconds, seconds[known], power_w[known])
-        steps = (filled[1:] + filled[:-1]) / 2 * np.diff(seconds)
-    return np.concatenate(([0.0], np.cumsum(steps))) / 3600.0
+        filled_w = np.interp(seconds, times_s, powers_w)
+        means_w = (filled_w[1:] + filled_w[:-1]) / 2
+        steps = means_w * pauses_s
+    sums = np.cumsum(steps)
+    return np.concatenate(([0.0], sums)) / 3600.0
 
 
 def _stretches(

@@ -44,7 +44,8 @@ def program_log(path: Path, filled: Lines) -> ProgramLog | None:
         sockets = {one[1] for _, text in filled if (one := _SOCKET.match(text))}
         return _perf(path, filled, of_perf, sockets)
     of_tegra = [one for one in filled if _RAM.match(one[1].strip())]
-    if of_tegra and any(_RAIL.search(text) for _, text in of_tegra):
+    has_rail = any(_RAIL.search(text) for _, text in of_tegra)
+    if has_rail:
         return _tegrastats(path, filled, of_tegra)
     return None
 

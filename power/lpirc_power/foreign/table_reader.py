@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from lpirc_power.errors import MeterError
-from lpirc_power.foreign.cell_values import moment
+from lpirc_power.foreign.cell_values import (
+    clock_s,
+    is_date,
+    moment,
+    number,
+    without_unit,
+)
 from lpirc_power.foreign.column_names import quoted, recognized
 from lpirc_power.foreign.file_kind import NO_TEXT, decoded, kind_of
 from lpirc_power.foreign.program_logs import program_log
@@ -47,7 +54,9 @@ class ForeignTable:
 
 
 def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
-    """Read a table. Without a head, the heads are the places "1", "2" and so on.
+    """Read a table. Without a head, which is looked for, the heads are the places "1", "2" and so on.
+
+    With `has_head` False a first line with a value, a time or a word for no data is a row; one of names is a heading.
 
     Raises MeterError: `recording-unreadable`, `recording-empty`, `recording-format` (no heading with a power),
     `recording-value` (a row with another number of cells), `recording-order` (a second heading: two files in one).
@@ -68,7 +77,11 @@ def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
         return ForeignTable(
             path, found.heads, found.rows, ",", 0, found.skipped, notes=notes
         )
-    separator, lead = _heading(path, filled, has_head=has_head)
+    if has_head:
+        separator, lead = _heading(path, filled)
+    else:
+        separator, lead = _first_of_table(path, filled)
+        has_head = not _has_value(filled[lead][1].split(separator))
     heads_of, rows = _parted(path, filled[lead:], separator)
     of_units: Sequence[str] = ()
     if has_head:
@@ -166,8 +179,6 @@ def _pairs(path: Path, line: int, text: str) -> dict[str, str]:
 def _heading(
     path: Path,
     filled: Sequence[tuple[int, str]],
-    *,
-    has_head: bool,
 ) -> tuple[str, int]:
     """Return the separator and the place of the heading: the first line of which a cell is a known power or time."""
     fallback: tuple[str, int] | None = None
@@ -176,8 +187,6 @@ def _heading(
         cells = line.split(separator)
         if not line.count(separator):
             continue
-        if not has_head:
-            return separator, place
         known = [recognized(0, cell) for cell in cells]
         quantities = {one.quantity for one in known if one}
         if fallback and fallback[0] == separator and _are_units(cells):
@@ -188,8 +197,55 @@ def _heading(
             fallback = separator, place
     if fallback is not None:
         return fallback
+    raise _no_columns(path, filled)
+
+
+def _first_of_table(path: Path, filled: Sequence[tuple[int, str]]) -> tuple[str, int]:
+    """Return the separator, and the place of the first line with as many of them as most lines have.
+
+    Of several such numbers the one that came last counts. Of two separators in every line, as in 1,5;2,5, the earlier
+    one in SEPARATORS parts the cells.
+    """
+    counts: Counter[tuple[str, int]] = Counter()
+    last: dict[tuple[str, int], int] = {}
+    for place, (_, line) in enumerate(filled):
+        for separator in SEPARATORS:
+            seen = separator, line.count(separator)
+            if seen[1]:
+                counts[seen] += 1
+                last[seen] = place
+    if not counts:
+        raise _no_columns(path, filled)
+
+    def weight(seen: tuple[str, int]) -> tuple[int, int, int]:
+        return counts[seen], last[seen], -SEPARATORS.index(seen[0])
+
+    separator, count = max(counts, key=weight)
+    hits = [line.count(separator) == count for _, line in filled]
+    return separator, hits.index(True)
+
+
+def _has_value(cells: Sequence[str]) -> bool:
+    """Return True if a cell is a number, a time, or a word for no data: the line is no heading."""
+    words = [cell.strip().strip('"').strip() for cell in cells]
+    return any(map(_is_value, filter(None, words)))
+
+
+def _is_value(word: str) -> bool:
+    if moment(word) is not None or clock_s(word) is not None or is_date(word):
+        return True
+    for has_decimal_comma in (False, True):
+        try:
+            number(without_unit(word), has_decimal_comma=has_decimal_comma)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def _no_columns(path: Path, filled: Sequence[tuple[int, str]]) -> MeterError:
     first, text = filled[0]
-    raise MeterError(
+    return MeterError(
         "recording-format",
         f"{path}, line {first}: {text.strip()[:60]!r} names no columns. Write a first line with their names, or name "
         "them by their places, as --columns time=1,power=2 where column 2 is the power.",

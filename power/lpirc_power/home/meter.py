@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterRangeError, MeterRefused
-from lpirc_power.home.counter_wrap import Wrap
+from lpirc_power.home.counter_wrap import CounterWatch, Wrap
 from lpirc_power.meter import (
     ALL_ELEMENTS,
     UNOFFICIAL,
@@ -94,6 +94,7 @@ class Integrator:
         self.running_s = 0.0
         self._left_s = math.inf
         self._last: Sample | None = None
+        self._watch: CounterWatch | None = None
 
     def reset(self, timer_s: float) -> None:
         """Clear the sums and set the timer; 0 s means no timer."""
@@ -109,6 +110,11 @@ class Integrator:
             )
         self.state = IntegratorState.START
         self._last = sample
+        self._watch = None
+        if self.wrap is not None:
+            self._watch = CounterWatch(
+                self.wrap, sample.energy_wh, sample.running_s, sample.power_w
+            )
 
     def advance(self, sample: Sample) -> None:
         """Add the energy since the last call if the integrator runs."""
@@ -116,8 +122,10 @@ class Integrator:
             return
         passed_s = sample.running_s - self._last.running_s
         rise_wh = sample.energy_wh - self._last.energy_wh
-        if self.wrap is not None:
-            rise_wh = self.wrap.unwrapped_wh(rise_wh, passed_s)
+        if self._watch is not None:
+            rise_wh = self._watch.rise_wh(
+                sample.energy_wh, sample.running_s, sample.power_w
+            )
         is_negative = self._last.power_w < 0 or sample.power_w < 0
         if passed_s < 0 or (rise_wh < 0 and not is_negative):  # it has begun anew
             self.state = IntegratorState.ERROR

@@ -14,6 +14,7 @@ import numpy as np
 
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
+from lpirc_power.energy.power_error_limit import power_range_w
 from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.presence import is_there
@@ -26,8 +27,8 @@ NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
 
 CLOCK_STEP_S: Final = 1.0
 """Least difference between wall clock and monotonic clock that is a step, and not drift."""
-_UNSAID: Final = ("range-changed", "official-meter", "accuracy")
-"""Checks that need what a CSV file does not say: the setup, and the meter with its limits of error."""
+_UNSAID: Final = ("range-changed", "official-meter")
+"""Checks that need what a CSV file does not say: the setup, and which meter it is."""
 _UNSAID_IN_2015: Final = (*_UNSAID, "integrator-stopped", "peak-clipping")
 _FIRST_DATE: Final = NO_DATE + timedelta(days=365)
 """Recordings of 2015 count their seconds from `NO_DATE`; all others have dates of their own."""
@@ -57,6 +58,8 @@ def read_alone(path: Path) -> Recorded:
         limits=None,
         official=False,
     )
+    is_of_2015 = readings[0].utc < _FIRST_DATE
+    unsaid = _UNSAID_IN_2015 if is_of_2015 else _UNSAID
     return Recorded(
         NO_IDENTITY,
         measured,
@@ -66,8 +69,26 @@ def read_alone(path: Path) -> Recorded:
         str(path),
         len(readings),
         doubts=tuple(doubts),
-        unanswered=_UNSAID_IN_2015 if readings[0].utc < _FIRST_DATE else _UNSAID,
+        unanswered=(*unsaid, *unsaid_of_limits(measured, readings)),
     )
+
+
+def unsaid_of_limits(
+    measured: Measurement, readings: Sequence[Reading]
+) -> tuple[str, ...]:
+    """Return the checks that need limits of error or a range, where they are unknown.
+
+    A reading of 0 stays a warning: it is too low for any range, or the load was off.
+    """
+    codes: list[str] = []
+    if measured.limits is None:
+        codes += ["accuracy", "negative-power"]
+    has_zero = any(
+        0.0 in (one.voltage_v, one.current_a, one.power_w) for one in readings
+    )
+    if power_range_w(measured.setup, measured.limits) is None and not has_zero:
+        codes.append("low-load")
+    return tuple(codes)
 
 
 def _why_alone(path: Path) -> str:

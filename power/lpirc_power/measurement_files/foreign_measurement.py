@@ -18,7 +18,10 @@ from lpirc_power.foreign.foreign_recording import (
     Reader,
     read_foreign,
 )
-from lpirc_power.measurement_files.bare_recording import NO_IDENTITY
+from lpirc_power.measurement_files.bare_recording import (
+    NO_IDENTITY,
+    unsaid_of_limits,
+)
 from lpirc_power.meter import Identity, Limits, Setup
 from lpirc_power.record.document import Mark
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
@@ -45,36 +48,13 @@ def foreign_recorded(
     `meter-wrong-model` if no driver knows the model.
     """
     found = read_foreign(path, reader)
-    readings = found.readings
-    if readings[-1].monotonic_s == readings[0].monotonic_s:
-        raise MeterError(
-            "recording-empty",
-            f"The recording {path} holds the readings of one time alone; an energy needs two times.",
-        )
-    if not any(math.isfinite(one.power_w) for one in readings):
-        raise MeterError(
-            "recording-empty", f"No reading of the recording {path} has a power."
-        )
-    pauses_s = [
-        after.monotonic_s - one.monotonic_s for one, after in pairwise(readings)
-    ]
-    median_s = statistics.median_low(pauses_s) or TIME_RESOLUTION_S
+    _require_energy(found, path)
     if not is_interval_stated:
-        setup = replace(setup, update_interval_s=median_s)
+        setup = replace(setup, update_interval_s=_median_pause_s(found))
     limits = None if model is None else limits_of_model(model)
-    last = readings[-1]
-    measured = Measurement(
-        integrator_wh=last.energy_wh,
-        integrator_s=_integrator_s(found),
-        start_s=readings[0].monotonic_s,
-        end_s=last.monotonic_s,
-        setup=setup,
-        model=model or UNKNOWN,
-        limits=limits,
-        official=False,
-        start_stop_s=0.0,
-    )
     identity = NO_IDENTITY if model is None else Identity(UNKNOWN, model, UNKNOWN, "")
+    measured = _measured(found, setup, model, limits)
+    readings = found.readings
     return Recorded(
         identity=identity,
         measured=measured,
@@ -85,7 +65,45 @@ def foreign_recorded(
         rows=len(readings),
         marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
         doubts=(*_doubts(found, model), *_lacks(found, limits)),
-        unanswered=_unanswered(found, model),
+        unanswered=(*_unanswered(found), *unsaid_of_limits(measured, readings)),
+    )
+
+
+def _require_energy(found: ForeignRecording, path: Path) -> None:
+    """Raise MeterError `recording-empty` if the readings have no duration, or no power."""
+    readings = found.readings
+    if readings[-1].monotonic_s == readings[0].monotonic_s:
+        raise MeterError(
+            "recording-empty",
+            f"The recording {path} holds the readings of one time alone; an energy needs two times.",
+        )
+    if not any(math.isfinite(one.power_w) for one in readings):
+        raise MeterError(
+            "recording-empty", f"No reading of the recording {path} has a power."
+        )
+
+
+def _median_pause_s(found: ForeignRecording) -> float:
+    pauses_s = [
+        after.monotonic_s - one.monotonic_s for one, after in pairwise(found.readings)
+    ]
+    return statistics.median_low(pauses_s) or TIME_RESOLUTION_S
+
+
+def _measured(
+    found: ForeignRecording, setup: Setup, model: str | None, limits: Limits | None
+) -> Measurement:
+    last = found.readings[-1]
+    return Measurement(
+        integrator_wh=last.energy_wh,
+        integrator_s=_integrator_s(found),
+        start_s=found.readings[0].monotonic_s,
+        end_s=last.monotonic_s,
+        setup=setup,
+        model=model or UNKNOWN,
+        limits=limits,
+        official=False,
+        start_stop_s=0.0,
     )
 
 
@@ -110,14 +128,12 @@ def limits_of_model(model: str) -> Limits:
     return limits
 
 
-def _unanswered(found: ForeignRecording, model: str | None) -> tuple[str, ...]:
+def _unanswered(found: ForeignRecording) -> tuple[str, ...]:
     codes = list(NEVER_ANSWERED)
     if "energy" not in found.quantities:
         codes += OF_INTEGRATOR
     elif "counted" not in found.quantities:
         codes += OF_INTEGRATOR[1:]
-    if model is None:
-        codes.append("accuracy")
     return tuple(codes)
 
 

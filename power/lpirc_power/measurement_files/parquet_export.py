@@ -85,11 +85,15 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _schema(pa: Any, named: dict[str, Recorded], *, is_single: bool) -> Any:
-    fields = [] if is_single else [pa.field(RECORDING, pa.string())]
-    fields += [pa.field(name, _type(pa, name)) for name in COLUMNS]
+    fields = [pa.field(name, _type(pa, name)) for name in COLUMNS]
     documents = {name: _document(one) for name, one in named.items()}
-    whole: object = next(iter(documents.values())) if is_single else documents
-    return pa.schema(fields, metadata={METADATA_KEY: json.dumps(whole)})
+    whole: object = documents
+    if is_single:
+        (whole,) = documents.values()
+    else:
+        fields.insert(0, pa.field(RECORDING, pa.string()))
+    metadata = {METADATA_KEY: json.dumps(whole)}
+    return pa.schema(fields, metadata=metadata)
 
 
 def _type(pa: Any, name: str) -> Any:

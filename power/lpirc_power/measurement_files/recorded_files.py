@@ -45,6 +45,7 @@ from lpirc_power.report.series_report import (
     WARM_UP,
     Series,
     attempt_names,
+    warm_up_name,
 )
 
 __all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
@@ -97,12 +98,12 @@ def _attempts_among(
     """Return the recordings that were made as attempts; one that was made to warm up goes to `left_out`."""
     found = []
     for one in listed:
-        part = one.record.part if one.record else None
-        if part is None or not part.name.startswith(WARM_UP):
+        name = warm_up_name(one)
+        if not name:
             found.append(one)
             continue
-        why = f"{one.file} was recorded as {part.name}, and is listed as an attempt."
-        left_out.append(LeftOut(part.name, why, record_path(Path(one.file)).name))
+        why = f"{one.file} was recorded as {name}, and is listed as an attempt."
+        left_out.append(LeftOut(name, why, record_path(Path(one.file)).name))
     return tuple(found)
 
 
@@ -255,25 +256,13 @@ def _cut(
     _require_marks(record.marks, path)
     last = readings[-1]
     started = record.started
-    start = (
-        Moment(start_s_of(readings), readings[0].utc)
-        if started is None
-        else started.start
-    )
-    if (
-        abs(_step_s(start, Moment(readings[0].monotonic_s, readings[0].utc)))
-        > CLOCK_STEP_S
-    ):
+    first = Moment(readings[0].monotonic_s, readings[0].utc)
+    start = Moment(start_s_of(readings), first.utc)
+    if started is not None:
+        start = started.start
+    if abs(_step_s(start, first)) > CLOCK_STEP_S:
         raise _of_another(path, csv)
     identity = NO_IDENTITY if started is None else started.identity
-    ran_s = end_s_of(readings) - start.monotonic_s
-    cut = (
-        f"The recording was cut off: its energy and its checks are those up to the last row, {ran_s:.1f} s after the "
-        "start; what the meter counted after it is not known."
-        if last.state is IntegratorState.START
-        else "The recording was cut off at its end, as by a full disk: by the last row the integrator was stopped "
-        f"about {ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
-    )
     measured = Measurement(
         integrator_wh=last.energy_wh,
         integrator_s=last.integrator_s,
@@ -286,19 +275,33 @@ def _cut(
         standing=None if started is None else started.standing,
     )
     measured, _ = as_known(measured, record)
-    idle = None if started is None else started.idle
+    cut = _cut_words(readings, start.monotonic_s)
     return Recorded(
-        identity,
-        measured,
-        readings,
-        idle,
-        (),
-        str(csv),
-        len(readings),
-        record.marks,
-        record,
-        (cut, *clock_steps(readings)),
-        NOT_OF_CUT,
+        identity=identity,
+        measured=measured,
+        readings=readings,
+        idle=None if started is None else started.idle,
+        link_events=(),
+        file=str(csv),
+        rows=len(readings),
+        marks=record.marks,
+        record=record,
+        doubts=(cut, *clock_steps(readings)),
+        unanswered=NOT_OF_CUT,
+    )
+
+
+def _cut_words(readings: Sequence[Reading], start_s: float) -> str:
+    """Return what is known of a recording that was cut off, by its last row."""
+    ran_s = end_s_of(readings) - start_s
+    if readings[-1].state is IntegratorState.START:
+        return (
+            "The recording was cut off: its energy and its checks are those up to the last row, "
+            f"{ran_s:.1f} s after the start; what the meter counted after it is not known."
+        )
+    return (
+        "The recording was cut off at its end, as by a full disk: by the last row the integrator was stopped about "
+        f"{ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
     )
 
 

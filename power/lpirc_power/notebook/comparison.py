@@ -99,15 +99,13 @@ def compare(
     Recordings that were cut off or interrupted, whose COMMAND failed, or that need review, do not count unless
     `incomplete` is True; one without an energy never does.
     `paired` compares each recording of one side with that of the other in the same place, made in turn. `mark` compares
-    the energies of a mark, `above_idle` those above the idle power. `least` is the smallest difference of interest, a
+    the energies of a mark, `above_idle` what is above the idle power. `least` is the smallest difference of interest, a
     part of 1: the sentence says how many attempts would show it. Raises MeterError `comparison-energy` if no recording
     of a side counts, `comparison-repeated` for a recording that is given twice, `comparison-sides` for sides that do
     not fit.
     """
     energies = Compared(mark, above_idle)
     choice = Choice(energies, incomplete)
-    if mark and above_idle:
-        raise _wrong("Give a mark or above_idle, not both.")
     one = _side(names[0], first, choice)
     other = _side(names[1], second, choice)
     require_different(one, other)
@@ -128,5 +126,5 @@ def _side(name: str, given: Recording | Sequence[Recording], choice: Choice) -> 
     return side_of(name, [one.recorded for one in recordings], choice)
 
 
-def _wrong(sentence: str) -> MeterError:
-    return MeterError("comparison-sides", sentence)
+def _wrong(said: str) -> MeterError:
+    return MeterError("comparison-sides", said)

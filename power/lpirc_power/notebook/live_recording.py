@@ -23,11 +23,7 @@ from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.python_words import in_python_words
 from lpirc_power.notebook.recording import Recording
 from lpirc_power.recording_run.recorder import Order, Recorder
-from lpirc_power.recording_run.single_run import (
-    INTERIM_OF_MARK_S,
-    INTERIM_S,
-    problem_of,
-)
+from lpirc_power.recording_run.single_run import keep_marks, problem_of
 from lpirc_power.report.recording_report import Recorded
 
 
@@ -170,16 +166,12 @@ class LiveRecording(Recording):
     def _marks_kept(self, recorder: Recorder) -> Iterator[None]:
         """Write the marks so far to the record from time to time: a kernel may be killed."""
         ended = threading.Event()
-
-        def keep() -> None:
-            kept = 0
-            while not ended.wait(max(INTERIM_S, INTERIM_OF_MARK_S * kept)):
-                if len(self._marks) != kept:
-                    found = self._marks.marks
-                    kept = len(found)
-                    recorder.note_marks(found)
-
-        thread = threading.Thread(target=keep, name="kept marks", daemon=True)
+        thread = threading.Thread(
+            target=keep_marks,
+            args=(ended.wait, self._marks, [recorder]),
+            name="kept marks",
+            daemon=True,
+        )
         thread.start()
         try:
             yield

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from lpirc_power.energy import Budget
+from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.report.marked_report import Marked, marked
 from lpirc_power.report.recording_report import Recorded
 
@@ -42,16 +43,11 @@ def _energy(one: Marked) -> MarkEnergy:
         name=one.name,
         count=one.count,
         energy_wh=one.energy.energy_wh if one.count else math.nan,
-        uncertainty_wh=_half_wh(one.budget),
+        uncertainty_wh=stated_half_wh(one.budget),
         mean_power_w=one.mean_power_w,
         duration_s=one.energy.duration_s,
         each_wh=one.mean_wh,
         budget=one.budget,
         above_idle_wh=math.nan if net is None else net.energy_wh,
-        above_idle_uncertainty_wh=_half_wh(net),
+        above_idle_uncertainty_wh=stated_half_wh(net),
     )
-
-
-def _half_wh(budget: Budget | None) -> float:
-    half_wh = None if budget is None else budget.coverage_wh
-    return math.nan if half_wh is None else half_wh

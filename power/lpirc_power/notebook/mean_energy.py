@@ -17,8 +17,9 @@ from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.recording import Recording
+from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.report.budget_words import interval_words
-from lpirc_power.report.incomplete import why_not_counted
+from lpirc_power.report.incomplete import verdict_on
 from lpirc_power.report.reading_facts import figure
 
 
@@ -49,8 +50,7 @@ class MeanEnergy:
     @property
     def uncertainty_wh(self) -> float:
         """The half-width of the stated interval of the mean, with 95.45 %; NaN if it is unknown."""
-        half_wh = None if self.budget is None else self.budget.coverage_wh
-        return math.nan if half_wh is None else half_wh
+        return stated_half_wh(self.budget)
 
     def __str__(self) -> str:
         attempts = len(self.energies_wh)
@@ -72,20 +72,18 @@ def mean_of(
 ) -> MeanEnergy:
     """Return the mean energy of recordings of the same work, by the same meter in the same setup.
 
-    `mark` takes the energies of a mark, `above_idle` those above the idle power. Recordings that were cut off or
+    `mark` takes the energies of a mark, `above_idle` what is above the idle power. Recordings that were cut off or
     interrupted, whose COMMAND failed, or that need review, do not count unless `incomplete` is True; one without an
     energy never does. A `DoubtfulEnergy` warning names each, meters or setups that differ, a trend from attempt to
-    attempt, and attempts far outside the others. A single recording shows
-    no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without a recording that counts,
-    if one is given twice, or for a mark and above idle at once; `comparison-energy` if one lacks the mark or the idle
-    power, or has no energy above 0 of it.
+    attempt, and attempts far outside the others. A single recording shows no spread, so its uncertainty is the
+    meter's alone. Raises MeterError `mean-energy` without a recording that counts, if one is given twice;
+    `comparison-energy` if one lacks the mark or the idle power, or has no energy above
+    0 of it.
     """
     if not recordings:
         raise MeterError(
             "mean-energy", "There is no mean of no recording; give at least one."
         )
-    if mark and above_idle:
-        raise MeterError("mean-energy", "Give a mark or above_idle, not both.")
     counted = [one for one in recordings if _counts(one, incomplete)]
     if not counted:
         raise MeterError(
@@ -117,12 +115,10 @@ def _mean(found: Sequence[tuple[float, Budget | None]]) -> MeanEnergy:
 
 
 def _counts(one: Recording, incomplete: bool) -> bool:
-    why = why_not_counted(one.recorded)
-    is_taken = incomplete and not one.recorded.no_energy
-    if why:
-        effect = "counts all the same" if is_taken else "does not count"
-        warnings.warn(DoubtfulEnergy(f"{one.path} {why}; it {effect}."), stacklevel=3)
-    return is_taken or not why
+    verdict = verdict_on(one.recorded, is_incomplete_taken=incomplete)
+    if verdict.fault:
+        warnings.warn(DoubtfulEnergy(verdict.sentence), stacklevel=3)
+    return verdict.is_counted
 
 
 def _warn_of_others(counted: Sequence[Recording]) -> None:

@@ -19,15 +19,11 @@ from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
+from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.page.recording_charts import charts_of
-from lpirc_power.report.advice import advised, seconds_to_record, times_to_repeat
 from lpirc_power.report.check_report import what_lacks
-from lpirc_power.report.marked_report import marked_facts, marked_lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    recorded_facts,
-    recorded_lines,
-)
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.single_report import single_facts, single_lines
 from lpirc_power.sampling.polling import Idle
 
 
@@ -67,9 +63,7 @@ class Recording:
     @property
     def uncertainty_wh(self) -> float:
         """The half-width of the stated interval, which holds the energy with 95.45 %; NaN if it is unknown."""
-        budget = self.budget
-        half_wh = None if budget is None else budget.coverage_wh
-        return math.nan if half_wh is None else half_wh
+        return stated_half_wh(self.budget)
 
     @property
     def mean_power_w(self) -> float:
@@ -109,9 +103,7 @@ class Recording:
     @property
     def above_idle_uncertainty_wh(self) -> float:
         """The half-width of the stated interval of the energy above the idle power; NaN if it is unknown."""
-        budget = self.recorded.above_idle_budget
-        half_wh = None if budget is None else budget.coverage_wh
-        return math.nan if half_wh is None else half_wh
+        return stated_half_wh(self.recorded.above_idle_budget)
 
     @property
     def budget(self) -> Budget | None:
@@ -168,22 +160,14 @@ class Recording:
 
     def document(self) -> dict[str, Any]:
         """Return everything, ready for JSON: the document of `meter record --json`."""
-        found = self.recorded
-        more = {
-            "marks": marked_facts(found),
-            "repeat_in_loop": times_to_repeat(found),
-            "record_for_s": seconds_to_record(found),
-        }
-        return recorded_facts(found) | more
+        return single_facts(self.recorded)
 
     def plot(self) -> Plot:
         """Return a plot of the power over time with its marks."""
         return Plot(charts_of(self.recorded).power)
 
     def __str__(self) -> str:
-        found = self.recorded
-        said = [*recorded_lines(found), *marked_lines(found), *advised(found)]
-        return "\n".join(said)
+        return "\n".join(single_lines(self.recorded))
 
     def __repr__(self) -> str:
         return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"

@@ -102,6 +102,14 @@ def check_list(checks: Iterable[Check]) -> str:
     return f'<ul class="checks">{items}</ul>'
 
 
+def warning_list(sentences: Iterable[str]) -> str:
+    """Return warnings as a list; nothing without one."""
+    items = "".join(
+        f'<li class="warn">{escape(plus_minus(one))}</li>' for one in sentences
+    )
+    return f'<ul class="checks">{items}</ul>' if items else ""
+
+
 def legend(names: Sequence[str]) -> str:
     """Return the names of several traces, each with its colour; nothing for a single one."""
     if len(names) < 2:

@@ -34,13 +34,14 @@ def columns_of(readings: Sequence[Reading]) -> Columns:
     """Return readings as arrays."""
     shown = np.empty((len(readings), 3))
     flags = np.empty((len(readings), 2), np.bool_)
-    for place, one in enumerate(
-        readings
-    ):  # once: a reading may be made as it is asked for
+    # Once: a reading may be made as it is asked for.
+    for place, one in enumerate(readings):
         shown[place] = (one.monotonic_s, one.power_w, one.energy_wh)
         is_clipped = one.voltage_peak_over or one.current_peak_over
         flags[place] = (one.over_range, is_clipped)
-    return Columns(shown[:, 0], shown[:, 1], shown[:, 2], flags[:, 0], flags[:, 1])
+    times_s, powers_w, energies_wh = shown.T
+    over_range, clipped = flags.T
+    return Columns(times_s, powers_w, energies_wh, over_range, clipped)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,13 @@ def power_trace(recorded: Recorded, columns: Columns, name: str = "power") -> Tr
     """Return the power over time; a pause that is a gap by the checks breaks it."""
     longest_s = recorded.measured.longest_pause_s
     return Trace(name, columns.times_s, columns.power_w, longest_s)
+
+
+def trace_from_start(recorded: Recorded, name: str) -> Trace:
+    """Return the power over the time since the start, which several recordings have in common."""
+    trace = power_trace(recorded, columns_of(recorded.readings), name)
+    times_s = np.asarray(trace.times_s - recorded.measured.start_s)
+    return Trace(name, times_s, trace.values, trace.longest_pause_s)
 
 
 def ends_of(recorded: Recorded) -> tuple[float, float]:

@@ -32,7 +32,7 @@ def recording_page(recorded: Recorded) -> str:
     return document(Path(recorded.file).name, lead, body, footer())
 
 
-def footer() -> str:
-    """Return the last line of a page, as HTML."""
-    made = f"Made by meter report of lpirc-power {version('lpirc-power')}."
+def footer(command: str = "meter report") -> str:
+    """Return the last line of a page, as HTML: the command that made it."""
+    made = f"Made by {command} of lpirc-power {version('lpirc-power')}."
     return paragraph(made)

@@ -7,9 +7,7 @@ import math
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
-from lpirc_power.page.attempt_chart import attempt_chart
+from lpirc_power.page.attempt_chart import Dots, attempt_chart
 from lpirc_power.page.document import document
 from lpirc_power.page.parts import (
     Table,
@@ -20,7 +18,7 @@ from lpirc_power.page.parts import (
     section,
     with_half_width,
 )
-from lpirc_power.page.recording_charts import columns_of, power_trace
+from lpirc_power.page.recording_charts import trace_from_start
 from lpirc_power.page.recording_page import footer
 from lpirc_power.page.recording_parts import (
     budget_section,
@@ -29,10 +27,8 @@ from lpirc_power.page.recording_parts import (
     warnings_of,
 )
 from lpirc_power.page.time_chart import TimeChart
-from lpirc_power.page.traces import Trace
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_marks import series_marks
 from lpirc_power.report.series_report import Series, above_idle_words
 
@@ -60,8 +56,8 @@ def _dots(series: Series) -> str:
     if not math.isfinite(series.mean_wh):
         return ""
     told = "Dots are the attempts in their order, the line is their mean; the axis does not begin at 0."
-    drawn = attempt_chart(series.energies_wh, series.mean_wh, [*series.by_name])
-    return drawn + paragraph(told, "quiet")
+    dots = Dots("", series.energies_wh, series.mean_wh, [*series.by_name])
+    return attempt_chart([dots]) + paragraph(told, "quiet")
 
 
 def _verdict(series: Series) -> str:
@@ -156,7 +152,7 @@ def _table(series: Series) -> str:
 
 def _power(series: Series) -> str:
     drawn = dict(itertools.islice(series.by_name.items(), MOST_DRAWN))
-    traces = [_from_start(one, name) for name, one in drawn.items()]
+    traces = [trace_from_start(one, name) for name, one in drawn.items()]
     longest_s = max(one.measured.elapsed_s for one in drawn.values())
     label = f"Power over time of {len(drawn)} attempts, each from its start."
     chart = TimeChart(label, "W", traces, 0.0, longest_s)
@@ -172,22 +168,18 @@ def _marks(series: Series) -> str:
     rows = []
     for one in series_marks(series):
         deviation = one.deviation_wh
+        net = one.above_idle
         rows.append(
             (
                 one.name,
                 f"{len(one.energies_wh)}",
                 with_half_width(one.mean_wh, one.budget.coverage_wh, "Wh"),
                 "" if deviation is None else figure(deviation, "Wh", 3),
+                "" if one.each_wh is None else figure(one.each_wh, "Wh"),
+                "" if net is None else with_half_width(net.energy_wh, net.coverage_wh, "Wh"),
             )
-        )
+        )  # fmt: skip
     if not rows:
         return ""
-    columns = ("attempts", "mean energy", "standard deviation")
+    columns = ("attempts", "mean energy", "standard deviation", "each", "above idle")
     return section("Marks", Table("Marks", ("mark",), columns, rows).html())
-
-
-def _from_start(recorded: Recorded, name: str) -> Trace:
-    columns = columns_of(recorded.readings)
-    trace = power_trace(recorded, columns, name)
-    times_s = np.asarray(trace.times_s - recorded.measured.start_s)
-    return Trace(name, times_s, trace.values, trace.longest_pause_s)

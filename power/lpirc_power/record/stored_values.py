@@ -21,12 +21,10 @@ from typing import (
 )
 
 from lpirc_power.errors import MeterError
-from lpirc_power.one_line import one_line
+from lpirc_power.one_line import TOO_LARGE, one_line, shown_value
 
 Value = TypeVar("Value")
 
-SHOWN_LENGTH: Final = 40
-"""Maximum number of characters of a value that an error message quotes."""
 LARGEST: Final = 1e300
 """Largest magnitude of a number; sums of such numbers stay finite."""
 _WORDS: Final = {"NAN": math.nan, "INF": math.inf, "-INF": -math.inf}
@@ -140,8 +138,6 @@ def _of(is_so: bool, found: object, value: object, place: str) -> object:
 
 
 def _wrong(value: object, place: str) -> MeterError:
-    # A whole number of a million digits has no text: Python refuses to write it.
     is_long = isinstance(value, int) and abs(value) >= LARGEST
-    shown = "too large a number" if is_long else ascii(value)
-    shown = shown if len(shown) <= SHOWN_LENGTH else f"{shown[:SHOWN_LENGTH]}..."
+    shown = TOO_LARGE if is_long else shown_value(value)
     return MeterError("recording-record", f"{place} is {shown}, which it cannot be.")

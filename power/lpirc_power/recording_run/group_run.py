@@ -26,7 +26,7 @@ from lpirc_power.recording_run.kept_record import (
     written,
 )
 from lpirc_power.recording_run.recorder import Order, Recorder
-from lpirc_power.recording_run.single_run import marked, problem_of, wait_for_end
+from lpirc_power.recording_run.single_run import keep_marks, marked, problem_of
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
 
@@ -137,7 +137,7 @@ class GroupRun:
             self._each(Recorder.start)
             with self._course.running():
                 self._each(Recorder.note_start)
-                wait_for_end(self._course, marks, self._recorders.values())
+                keep_marks(self._course.wait, marks, self._recorders.values())
         finally:
             self._stop()
 

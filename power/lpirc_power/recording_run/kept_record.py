@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import platform
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import metadata
@@ -21,11 +20,6 @@ def program_version() -> str:
         return metadata.version("lpirc-power")
     except metadata.PackageNotFoundError:
         return ""
-
-
-def host_name() -> str:
-    """Return the name of this host."""
-    return platform.node()
 
 
 def printable(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from lpirc_power.listed import listed
+
 _log: Final = logging.getLogger(__name__)
 
 PROCESSES: Final = Path("/proc")
@@ -29,13 +31,11 @@ def warn_of_those_left(variable: str, value: str) -> None:
     left = sorted(_with_variable(variable, value), key=lambda one: one.number)
     if not left:
         return
-    named = ", ".join(f"{one.number} {one.name}" for one in left[:MOST_NAMED])
-    more = len(left) - MOST_NAMED
-    named += f" and {more} more" if more > 0 else ""
+    named = [f"{one.number} {one.name}" for one in left]
     _log.warning(
         "COMMAND has ended, but what it started goes on (process %s): its work since then is not in this energy, and "
         "may disturb the next measurement. Let COMMAND wait for what it starts.",
-        named,
+        listed(named, MOST_NAMED),
     )
 
 

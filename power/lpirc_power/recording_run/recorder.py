@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Start
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
     KeptRecord,
-    host_name,
     printable,
     program_version,
 )
@@ -317,7 +317,7 @@ class Recorder:
             program=program_version(),
             address=order.address,
             file=order.output.name,
-            host=host_name(),
+            host=platform.node(),
             written=self._clocks.utcnow(),
             setup=self._setup,
             command=printable(order.command),

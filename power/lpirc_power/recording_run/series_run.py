@@ -140,12 +140,16 @@ class SeriesRun:
         return self._series()
 
     def _problem(self) -> str | None:
-        failed = bool(self.exit_code or self._left_out)
-        found = [] if self._counted else ["No attempt counts."]
-        found += [self._stopped] if self._stopped and (found or failed) else []
-        found += [self._left_out_words()] if self._left_out else []
-        found += [self._unwritten] if self._unwritten else []
-        return " ".join(found) or None
+        has_failed = bool(self.exit_code or self._left_out or not self._counted)
+        found = []
+        if not self._counted:
+            found.append("No attempt counts.")
+        if has_failed:
+            found.append(self._stopped)
+        if self._left_out:
+            found.append(self._left_out_words())
+        found.append(self._unwritten)
+        return " ".join(filter(None, found)) or None
 
     def _left_out_words(self) -> str:
         words = [

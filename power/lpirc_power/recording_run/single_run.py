@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from lpirc_power.clocks import Clocks
@@ -66,18 +66,21 @@ def _run(recorder: Recorder, course: Course, marks: MarkList) -> None:
     try:
         with course.running():
             recorder.note_start()
-            wait_for_end(course, marks, [recorder])
+            keep_marks(course.wait, marks, [recorder])
     finally:
         recorder.note_outcome(course.exit_code, interrupted=course.is_cut_short)
         recorder.stop()
 
 
-def wait_for_end(
-    course: Course, marks: MarkList, recorders: Iterable[Recorder]
+def keep_marks(
+    ended: Callable[[float], bool], marks: MarkList, recorders: Iterable[Recorder]
 ) -> None:
-    """Wait for the end of a course; write new marks to the records now and then, the more there are the less often."""
+    """Write new marks to the records now and then until the end, the more there are the less often.
+
+    `ended` waits for the end, at most for the seconds given, and returns True once it has come.
+    """
     written = 0
-    while not course.wait(max(INTERIM_S, INTERIM_OF_MARK_S * written)):
+    while not ended(max(INTERIM_S, INTERIM_OF_MARK_S * written)):
         if len(marks) == written:
             continue
         found = marks.marks

@@ -5,36 +5,43 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lpirc_power.energy.energy_budget import AGE, START_STOP
+from lpirc_power.energy.energy_budget import AGE_NAME
+from lpirc_power.report.edge_cost import edge_shares
 from lpirc_power.report.recording_report import Recorded
 
 WORTH: Final = 0.01
-"""Part of the energy that starting and stopping may cost."""
+"""Part of the energy that starting and stopping, and the age of a counter's values, may cost."""
 MOST_TIMES: Final = 1_000_000
+EDGES: Final = "the edges of its time"
+"""What costs too much where its share is unknown."""
 
 
 def is_short(recorded: Recorded) -> bool:
-    """Return True if start and stop may cost more than 1 % of an energy, in a recording that ran to its end."""
+    """Return True if the edges may cost more than 1 % of an energy, in a recording that ran to its end."""
     if recorded.no_energy or recorded.energy.ended:
         return False
     return recorded.energy.start_stop_share > WORTH
 
 
 def times_to_repeat(recorded: Recorded) -> int | None:
-    """Return how many times a command must run in one recording for start and stop to cost less than 1 % of its energy.
+    """Return how many times a command must run in one recording for its edges to cost less than 1 % of its energy.
 
     None if one run is enough, or if the recording has no command.
     """
     record = recorded.record
     if record is None or not record.command or not is_short(recorded):
         return None
-    share = recorded.energy.start_stop_share
-    times = math.floor(share / WORTH) + 1 if math.isfinite(share) else MOST_TIMES
+    return times_for(recorded.energy.start_stop_share, WORTH)
+
+
+def times_for(share: float, wanted: float) -> int:
+    """Return how many times as much work makes a cost of a `share` of the energy one of less than `wanted` of it."""
+    times = math.floor(share / wanted) + 1 if math.isfinite(share) else MOST_TIMES
     return min(times, MOST_TIMES)
 
 
 def seconds_to_record(recorded: Recorded) -> int | None:
-    """Return for how many seconds to record for start and stop to cost less than 1 %; None if it lasted that long."""
+    """Return for how many seconds to record for its edges to cost less than 1 %; None if it lasted that long."""
     if not is_short(recorded):
         return None
     edges = recorded.energy.edges
@@ -53,22 +60,14 @@ def advice(recorded: Recorded) -> str | None:
         what = "COMMAND"
         then = f"Run it {times} times in a loop"
     lasted_s = recorded.measured.elapsed_s
+    shares = edge_shares(recorded.budget)
+    names = " and ".join(shares) or EDGES
+    cost = f"{100.0 * math.fsum(shares.values()):.3g}" if shares else "more than 1"
+    they_cost = "it costs" if [*shares] == [AGE_NAME] else "they cost"
     return (
-        f"{what} is short for this meter: in {lasted_s:.3g} s, {_cost(recorded)}. {then}: then they cost less than "
-        "1 %."
+        f"{what} is short for this meter: in {lasted_s:.3g} s, {names} may cost {cost} % of its energy. {then}: then "
+        f"{they_cost} less than 1 %."
     )
-
-
-def _cost(recorded: Recorded) -> str:
-    budget = recorded.budget
-    terms = () if budget is None else budget.terms
-    parts = [one.limit_wh for one in terms if one.code in (START_STOP, AGE)]
-    limits_wh = [one for one in parts if one is not None]
-    is_known = len(limits_wh) == len(parts)
-    share = budget.relative(math.fsum(limits_wh)) if budget and is_known else None
-    if share is None:
-        return "start and stop may cost more than 1 % of its energy"
-    return f"start and stop may cost {100.0 * share:.3g} % of its energy"
 
 
 def advised(recorded: Recorded) -> list[str]:

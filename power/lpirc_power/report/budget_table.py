@@ -57,8 +57,17 @@ def _table(budget: Budget) -> list[str]:
     rows: list[Sequence[str]] = [HEADINGS]
     for one in budget_rows(budget):
         limit = one.limit.replace("\N{PLUS-MINUS SIGN}", "+-")
-        words = (one.distribution, one.sensitivity, one.standard, one.share, one.source)
-        rows.append((one.name, limit, *words))
+        rows.append(
+            (
+                one.name,
+                limit,
+                one.distribution,
+                one.sensitivity,
+                one.standard,
+                one.share,
+                one.source,
+            )
+        )
     if budget.combined_wh is not None:
         rows.append((COMBINED, "", "", "", wh(budget.combined_wh), "100.0%", ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -28,6 +28,9 @@ DISTRIBUTIONS: Final = {
     Distribution.MIXED: "rectangles of several widths",
     Distribution.TWO_POINT: "of known size, uncorrected",
 }
+TOO_SMALL: Final = (
+    ", less than the spread of so few values needs alone: state the uncertainty instead"
+)
 LEAST_SHARE: Final = 0.005
 """Least share that a line of a terminal names."""
 
@@ -98,11 +101,10 @@ def expanded_words(budget: Budget) -> str:
         return "unknown"
     words = f"{_half(budget, budget.expanded_wh)}, k = {budget.expanded_factor:.3g}"
     freedom = budget.effective_freedom
-    return (
-        words
-        if math.isinf(freedom)
-        else f"{words} of {freedom:.3g} effective degrees of freedom"
-    )
+    if math.isinf(freedom):
+        return words
+    words += f" of {freedom:.3g} effective degrees of freedom (GUM G.4.1)"
+    return f"{words}{TOO_SMALL}" if budget.is_expanded_too_small else words
 
 
 def guaranteed_words(budget: Budget) -> str:

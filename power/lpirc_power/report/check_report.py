@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from lpirc_power.energy import Check
-from lpirc_power.report.advice import (
-    advised,
-    seconds_to_record,
-    times_to_repeat,
-)
+from lpirc_power.report.advice import advised
 from lpirc_power.report.group_report import Group
-from lpirc_power.report.marked_report import marked_facts, marked_lines
+from lpirc_power.report.marked_report import marked_lines
 from lpirc_power.report.reading_facts import lines
 from lpirc_power.report.recording_report import (
     Recorded,
@@ -18,6 +14,7 @@ from lpirc_power.report.recording_report import (
 )
 from lpirc_power.report.series_marks import series_mark_facts
 from lpirc_power.report.series_report import Series
+from lpirc_power.report.single_report import mark_and_advice_facts
 
 
 def in_order(checks: tuple[Check, ...]) -> list[Check]:
@@ -31,9 +28,7 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
         **recorded_facts(recorded),
         "unanswered": list(recorded.unchecked),
         "notes": list(recorded.doubts),
-        "marks": marked_facts(recorded),
-        "repeat_in_loop": times_to_repeat(recorded),
-        "record_for_s": seconds_to_record(recorded),
+        **mark_and_advice_facts(recorded),
     }
 
 

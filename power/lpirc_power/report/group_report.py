@@ -51,9 +51,12 @@ class Group:
         """What is lost between the first meter, if it has an energy, and each other one."""
         names = [one.name for one in self.record.members]
         good = {name: one for name, one in self.recordings.items() if not one.no_energy}
-        if not names or names[0] not in good:
+        if not names:
             return ()
-        return tuple(Loss(self, names[0], name) for name in names[1:] if name in good)
+        supply, *loads = names
+        if supply not in good:
+            return ()
+        return tuple(Loss(self, supply, load) for load in loads if load in good)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.energy.continuity import why_lost
@@ -9,6 +10,29 @@ from lpirc_power.report.recording_report import Recorded
 
 SIGNALS: Final = 128
 """Exit code of a program that a signal ended, less the signal's number, as in a shell."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a recording counts in a mean or a comparison; `fault` says what speaks against it, else it is empty."""
+
+    is_counted: bool
+    fault: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The fault and its effect; empty without a fault."""
+        effect = "counts all the same" if self.is_counted else "does not count"
+        return f"{self.fault}; it {effect}." if self.fault else ""
+
+
+def verdict_on(recorded: Recorded, *, is_incomplete_taken: bool) -> Verdict:
+    """Return whether a recording counts; with a fault it does if such are taken, but never without an energy."""
+    why = why_not_counted(recorded)
+    if not why:
+        return Verdict(is_counted=True)
+    is_taken = is_incomplete_taken and not recorded.no_energy
+    return Verdict(is_taken, f"{recorded.file} {why}")
 
 
 def why_not_counted(recorded: Recorded) -> str:

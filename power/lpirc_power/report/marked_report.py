@@ -23,8 +23,10 @@ from lpirc_power.energy.measured_energy import Edges
 from lpirc_power.energy.power_beyond import PowerBeyond
 from lpirc_power.energy.reading_columns import chosen
 from lpirc_power.energy.step_checks import ended_early
+from lpirc_power.listed import listed
 from lpirc_power.meter import Reading
 from lpirc_power.record.document import Mark
+from lpirc_power.report.advice import times_for
 from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.recording_report import Recorded
@@ -35,7 +37,8 @@ NOT_OF_MARKS: Final = (START_STOP, RESOLUTION_TIME)
 """Terms of a whole recording that a mark does not have in this form."""
 SHORT: Final = 0.05
 """Part of the energy of a mark that its edges may cost before a longer one is advised."""
-MOST_TIMES: Final = 1_000_000
+SHOWN_INSTANTS: Final = 5
+"""Instants of one name that a line shows."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,7 @@ class Marked:
     def times_to_repeat(self) -> int | None:
         """How many times the work must run in each stretch for its edges to cost less than `SHORT`; None for once."""
         share = self.edges_share
-        if share <= SHORT:
-            return None
-        times = math.floor(share / SHORT) + 1 if math.isfinite(share) else MOST_TIMES
-        return min(times, MOST_TIMES)
+        return times_for(share, SHORT) if share > SHORT else None
 
 
 def marked(recorded: Recorded) -> tuple[Marked, ...]:
@@ -274,15 +274,19 @@ def _words(one: Marked) -> str:
     return "; ".join([*words, *remarks(one)])
 
 
+def net_words(net: Budget) -> str:
+    """Return an energy above idle in words."""
+    return f"{figure(net.energy_wh, 'Wh')} {attached_words(net)} above idle"
+
+
 def remarks(one: Marked) -> list[str]:
     """Return what else there is to say of a name: above idle, its instants, the stretches that have no energy."""
     words = []
     if (net := one.above_idle) is not None:
-        words.append(f"{figure(net.energy_wh, 'Wh')} {attached_words(net)} above idle")
+        words.append(net_words(net))
     if one.instants_s:
-        times = ", ".join(f"{at_s:.3f} s" for at_s in one.instants_s[:SHOWN_INSTANTS])
-        more = len(one.instants_s) - SHOWN_INSTANTS
-        words.append(f"at {times}" + (f" and {more} more" if more > 0 else ""))
+        times = [f"{at_s:.3f} s" for at_s in one.instants_s]
+        words.append(f"at {listed(times, SHOWN_INSTANTS)}")
     if one.unclosed:
         words.append(f"{one.unclosed} without an end, whose energy is not known")
     if one.cut:
@@ -297,7 +301,3 @@ def remarks(one: Marked) -> list[str]:
     if one.doubt_s:
         words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
     return words
-
-
-SHOWN_INSTANTS: Final = 5
-"""Instants of one name that a line shows."""

@@ -29,6 +29,7 @@ from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
 from lpirc_power.record.document import Mark, Record
 from lpirc_power.report.budget_words import budget_summary, interval_words
+from lpirc_power.report.edge_cost import edge_shares, limit_share
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -218,9 +219,6 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     above_wh = recorded.above_idle_wh
     net = recorded.above_idle_budget
     limit = recorded.uncertainty
-    start_stop = (
-        None if limit is None else json_ready(100.0 * _start_stop_share(recorded))
-    )
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
@@ -240,7 +238,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "above_idle_budget": None if net is None else net.document(),
         "accuracy": {
             **accuracy_facts(recorded.power_w, limit),
-            "start_stop_percent": start_stop,
+            **_edge_facts(recorded),
             "drift_percent": drift,
             "known_by": recorded.energy.known_by,
         },
@@ -253,6 +251,16 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         ),
         "checks": [asdict(check) for check in recorded.checks],
     }
+
+
+def _edge_facts(recorded: Recorded) -> dict[str, object]:
+    """Return what start and stop and an age of the counter may cost, in percent of the energy; None if unknown."""
+    found: dict[str, object] = {}
+    for name, code in (("start_stop_percent", START_STOP), ("age_percent", AGE)):
+        share = limit_share(recorded.budget, code) or 0.0
+        is_known = recorded.uncertainty is not None
+        found[name] = json_ready(100.0 * share) if is_known else None
+    return found
 
 
 def _power_facts(mean: MeanPower | None) -> dict[str, object]:
@@ -349,8 +357,10 @@ def _accuracy(recorded: Recorded) -> str:
     if limit is None or not math.isfinite(limit):
         return "unknown"
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    if share := _start_stop_share(recorded):
-        shown += f", including {100.0 * share:.3g} % for start and stop"
+    shares = edge_shares(recorded.budget).items()
+    causes = [f"{100.0 * share:.3g} % for {name}" for name, share in shares]
+    if causes:
+        shown += f", including {' and '.join(causes)}"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
     if recorded.energy.is_larger_of_two:
@@ -358,15 +368,6 @@ def _accuracy(recorded: Recorded) -> str:
     return shown + (
         ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""
     )
-
-
-def _start_stop_share(recorded: Recorded) -> float:
-    """Return the part of the guaranteed limit that is of start and stop, and of an age, relative to the energy."""
-    budget = recorded.budget
-    if budget is None:
-        return 0.0
-    limits_wh = [one.limit_wh or 0.0 for one in budget.terms if one.code in (START_STOP, AGE)]  # fmt: skip
-    return budget.relative(math.fsum(limits_wh)) or 0.0
 
 
 def _uncertainty(recorded: Recorded) -> dict[str, str]:

@@ -31,6 +31,12 @@ LEAST_APART_S: Final = 0.2
 """Difference of these durations below which it is not told: starting a program varies as much."""
 
 
+def warm_up_name(recorded: Recorded) -> str:
+    """Return the name of a recording that was made to warm up for a series; empty for any other."""
+    part = recorded.record.part if recorded.record else None
+    return part.name if part and part.name.startswith(WARM_UP) else ""
+
+
 def attempt_names(recordings: Sequence[Recorded]) -> tuple[str, ...]:
     """Return the names of attempts: those of their records, as "attempt 3"; by their order if these do not say."""
     parts = [one.record.part for one in recordings if one.record and one.record.part]
@@ -100,8 +106,11 @@ class Series:
         numbers = {int(one[1]) for one in found if one is not None}
         if len(numbers) < len(attempts):
             return []
-        end = min(max(numbers, default=0), len(numbers) + MOST_ABSENT + 1)
-        return sorted(set(range(1, end)) - numbers)[:MOST_ABSENT]
+        last = max(numbers, default=0)
+        far_enough = len(numbers) + MOST_ABSENT + 1
+        end = min(last, far_enough)
+        absent = set(range(1, end)) - numbers
+        return sorted(absent)[:MOST_ABSENT]
 
     @functools.cached_property
     def half_wh(self) -> float | None:
@@ -215,33 +224,24 @@ def above_idle_words(series: Series) -> str:
 
 def series_lines(series: Series) -> list[str]:
     """Return a series as lines for people."""
-    count = len(series.recordings)
     found = [
         f"{'warm-up':16} {attempt_words(one)}, not counted" for one in series.warm_up
     ]
     attempts = series.by_name
     found += [f"{name:16} {attempt_words(one)}" for name, one in attempts.items()]
     found += [f"{one.name:16} does not count: {one.why}" for one in series.left_out]
-    named = {}
-    if count:
-        of_them = "1 attempt" if count == 1 else f"{count} attempts"
-        named["mean energy"] = f"{figure(series.mean_wh, 'Wh')} of {of_them}"
-    if series.deviation_wh is not None and series.half_wh is not None:
-        of_mean = (
-            ""
-            if series.relative_half is None
-            else f" (+-{100 * series.relative_half:.3g} %)"
-        )
-        named["deviation"] = (
-            f"{figure(series.deviation_wh, 'Wh', 3)}, from attempt to attempt"
-        )
-        named["interval"] = (
-            f"+-{figure(series.half_wh, 'Wh', 3)}{of_mean}, Student's t, 95.45 %, without the meter's error"
-        )
-    if count == 1:
-        named["deviation"] = (
-            "unknown: one attempt shows no spread, so the uncertainty is the meter's alone"
-        )
+    return [
+        *found,
+        *lines(_figure_rows(series)),
+        *series_warning_lines(series),
+        *check_lines(attempts),
+    ]
+
+
+def _figure_rows(series: Series) -> dict[str, str]:
+    """Return the figures of a series in words, by name; those that it lacks are left out."""
+    count = len(series.recordings)
+    named = _mean_rows(series)
     if series.budget is not None:
         summary = budget_summary(series.budget)
         named |= {name: words for name, words in summary.items() if words}
@@ -253,12 +253,29 @@ def series_lines(series: Series) -> list[str]:
         named["stopped"] = series.record.stopped
     elif series.shortfall:
         named["stopped"] = series.shortfall
-    return [
-        *found,
-        *lines(named),
-        *series_warning_lines(series),
-        *check_lines(attempts),
-    ]
+    return named
+
+
+def _mean_rows(series: Series) -> dict[str, str]:
+    """Return the mean, the deviation and the interval of the attempts in words, by name."""
+    count = len(series.recordings)
+    if not count:
+        return {}
+    if count == 1:
+        return {
+            "mean energy": f"{figure(series.mean_wh, 'Wh')} of 1 attempt",
+            "deviation": "unknown: one attempt shows no spread, so the uncertainty is the meter's alone",
+        }
+    named = {"mean energy": f"{figure(series.mean_wh, 'Wh')} of {count} attempts"}
+    if series.deviation_wh is None or series.half_wh is None:
+        return named
+    half = f"+-{figure(series.half_wh, 'Wh', 3)}"
+    if series.relative_half is not None:
+        half += f" (+-{100 * series.relative_half:.3g} %)"
+    deviation = figure(series.deviation_wh, "Wh", 3)
+    named["deviation"] = f"{deviation}, from attempt to attempt"
+    named["interval"] = f"{half}, Student's t, 95.45 %, without the meter's error"
+    return named
 
 
 def series_warning_lines(series: Series) -> list[str]:

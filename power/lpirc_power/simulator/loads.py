@@ -220,12 +220,15 @@ def _noise(rest: str) -> Load:
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
     (pid, *_), wave, own = _wave(rest, "process id", idle="2W", busy="9W")
-    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
-    if int(pid) <= 0:
+    idle_w = _quantity(own["idle"], "W")
+    busy_w = _quantity(own["busy"], "W")
+    number = int(pid)
+    if number <= 0:
         raise ValueError(f"{pid!r} is not a process id")
     if not operating_system.TELLS_CPU_TIME:
         raise ValueError("the CPU time of a process is not read on Windows")
-    return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
+    power = CpuPower(number, idle_w, busy_w, clock)
+    return Drawn(power.mean_w, wave)
 
 
 def _while(rest: str) -> Load:
@@ -280,12 +283,17 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
     # Each power holds until the next row's time, the last one for as long as the one before it.
     if not points:
         raise ValueError("the file holds no row after its heading")
-    times = [seconds - points[0][0] for seconds, _ in points]
-    times.append(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0))
+    first_s, _ = points[0]
+    times = [seconds - first_s for seconds, _ in points]
+    last_s = 1.0
+    if len(times) > 1:
+        last_s = times[-1] - times[-2]
+    times.append(times[-1] + last_s)
     if any(later <= earlier for earlier, later in pairwise(times)):
         raise ValueError("the column `seconds` must increase from row to row")
     volts = Wave().voltage_v
-    return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
+    rows = [(volts, abs(watts) / volts, watts) for _, watts in points]
+    return Replay(times, rows)
 
 
 def noise(power_w: float, deviation_w: float, seed: int) -> Replay:

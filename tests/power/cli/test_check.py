@@ -22,7 +22,10 @@ def test_a_table_of_another_program_is_checked_and_says_what_is_unknown(
     ended = meter("check", "old.csv")
     assert ended.returncode == 0, ended.stderr
     assert "0.6 Wh = 2160 J" in ended.stdout
-    assert "not checked      " in ended.stdout
+    (left_out,) = [one for one in ended.stdout.splitlines() if one.startswith("not ch")]
+    for code in ("accuracy", "negative-power", "low-load"):
+        assert code in left_out
+        assert f"holds            {code}" not in ended.stdout
     assert "has no energy of the meter's integrator" in ended.stdout
     assert "so the energy has no uncertainty" in ended.stdout
     assert "official-meter:" not in ended.stdout
@@ -51,7 +54,20 @@ def test_a_model_and_its_ranges_give_the_limits_of_error(
     facts = json.loads(ended.stdout)
     codes = {check["code"]: check["ok"] for check in facts["checks"]}
     assert codes["accuracy"] is True
-    assert "accuracy" not in facts["unanswered"]
+    assert not {"accuracy", "negative-power", "low-load"} & {*facts["unanswered"]}
+    assert codes["low-load"] is codes["negative-power"] is True
+
+
+def test_a_reading_of_0_is_told_though_the_range_is_unknown(
+    meter: Run, tmp_path: Path
+) -> None:
+    rows = STEADY + "1690000061,0,0,0,120\n"
+    (tmp_path / "old.csv").write_text(HEAD + rows)
+    ended = meter("check", "old.csv", "--json")
+    facts = json.loads(ended.stdout)
+    assert "low-load" not in facts["unanswered"]
+    failed = [one["code"] for one in facts["checks"] if not one["ok"]]
+    assert "low-load" in failed
 
 
 def test_a_failed_check_of_severity_error_is_exit_code_1(

@@ -166,6 +166,15 @@ def test_an_age_that_the_driver_states_holds_for_a_counter_of_that_age(
     assert "cannot be seen" in finding.sentence
 
 
+def test_a_device_that_updates_less_often_than_it_is_asked_is_not_said_to_update_each_time(
+    kit: Any,
+) -> None:
+    said = kit("StatesItsAge")["updates"].sentence
+    assert "each update once" not in said
+    assert "different values: a device that updates less often states" in said
+    assert "each update once" in kit("Clean")["updates"].sentence
+
+
 def test_an_error_that_escapes_is_told_with_its_line(kit: Any) -> None:
     assert "(drivers.py, line " in kit("LetsErrorsEscape")["calls"].sentence
 

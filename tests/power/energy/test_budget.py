@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from lpirc_power.energy.budget import Budget, Distribution, Term, with_terms
+from lpirc_power.energy.coverage import student_factor
 from lpirc_power.energy.spread import budget_of_mean, spread_of
+from lpirc_power.report.budget_words import expanded_words
 
 READING = Term(
     "reading", "the error of the reading", 0.1, "%", Distribution.RECTANGULAR, 0.06,
@@ -28,6 +30,37 @@ BUDGET = Budget(
     6.0,
     (READING, RANGE, CREST),
 )
+
+
+def of_attempts(spread_wh: float, attempts: int) -> Budget:
+    """Return the budget of a mean whose meter has a standard uncertainty of 2.14 mWh."""
+    limit_wh = 2.14e-3 * math.sqrt(3.0)
+    meter = replace(READING, half_width=limit_wh, unit="Wh", sensitivity_wh=1.0)
+    spread = replace(
+        meter,
+        code="spread",
+        half_width=spread_wh,
+        distribution=Distribution.STUDENT,
+        freedom=attempts - 1.0,
+    )
+    return Budget(0.1, (meter, spread))
+
+
+def test_an_expanded_uncertainty_below_what_its_spread_needs_alone_says_so() -> None:
+    few = of_attempts(1.19e-3, 2)
+    assert few.expanded_wh is not None
+    assert few.coverage_wh is not None
+    assert few.expanded_wh < 0.006 < student_factor(1.0) * 1.19e-3 < few.coverage_wh
+    assert few.is_expanded_too_small
+    assert expanded_words(few).endswith("needs alone: state the uncertainty instead")
+    for sure in (of_attempts(1.19e-3, 20), of_attempts(0.0, 2), BUDGET):
+        assert not sure.is_expanded_too_small
+        assert "instead" not in expanded_words(sure)
+
+
+def test_a_spread_alone_is_not_said_to_be_too_small() -> None:
+    alone = Budget(0.1, of_attempts(1.19e-3, 2).terms[1:])
+    assert not alone.is_expanded_too_small
 
 
 def test_independent_terms_add_as_squares_and_parts_of_one_error_as_they_are() -> None:

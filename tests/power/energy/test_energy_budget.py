@@ -391,6 +391,9 @@ def test_a_length_that_the_meter_tells_is_an_error_of_that_size(
     term = by_code(budget)["start-stop"]
     assert term.distribution is Distribution.TWO_POINT
     assert term.half_width == pytest.approx(0.4)
+    of_time = by_code(budget)["resolution-time"]
+    assert of_time.half_width == 0.0
+    assert of_time.source.startswith("this meter's TIME is not rounded; the host's")
     assert budget.coverage_wh is not None
     assert term.limit_wh is not None
     assert budget.coverage_wh > term.limit_wh

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lpirc_power.energy.marked_energy import PowerCourse, Stretch
+from lpirc_power.energy.marked_energy import PowerCourse, Span
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.meter import Reading, Setup
 
@@ -39,7 +39,7 @@ class Load:
         )
 
 
-def constant(dice: np.random.Generator, marks: list[Stretch]) -> Load:
+def constant(dice: np.random.Generator, marks: list[Span]) -> Load:
     power_w = dice.uniform(
         5.0,
         60.0,
@@ -50,7 +50,7 @@ def constant(dice: np.random.Generator, marks: list[Stretch]) -> Load:
     )
 
 
-def bursty(dice: np.random.Generator, marks: list[Stretch]) -> Load:
+def bursty(dice: np.random.Generator, marks: list[Span]) -> Load:
     """Two powers that take turns, each for 30 ms to 1 s, whatever is marked."""
     lengths_s = dice.uniform(
         0.03,
@@ -72,7 +72,7 @@ def bursty(dice: np.random.Generator, marks: list[Stretch]) -> Load:
     )
 
 
-def following(dice: np.random.Generator, marks: list[Stretch]) -> Load:
+def following(dice: np.random.Generator, marks: list[Span]) -> Load:
     """The worst that a workload does: its power is high exactly while it is marked."""
     times_s = np.array([0.0, *(one for both in marks for one in both), LASTS_S])
     powers_w = np.where(
@@ -93,7 +93,7 @@ class Case:
         self,
         reading: Make,
         dice: np.random.Generator,
-        make_load: Callable[[np.random.Generator, list[Stretch]], Load],
+        make_load: Callable[[np.random.Generator, list[Span]], Load],
         length_s: float,
         late_s: float = 0.01,
         missed: float = 0.0,

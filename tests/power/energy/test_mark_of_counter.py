@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpirc_power.energy.marked_energy import PowerCourse, Stretch, StretchEnergy
+from lpirc_power.energy.marked_energy import PowerCourse, Span, StretchEnergy
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.meter import Limits, Reading, Setup
 
@@ -21,7 +21,7 @@ LIMITS = Limits(0.003, 0.0, 0.0, 0.0, 0.0, age_s=AGE_S, source="its maker")
 AGELESS = replace(LIMITS, age_s=0.0)
 
 
-def until(at_s: float, mark: Stretch) -> float:
+def until(at_s: float, mark: Span) -> float:
     """Return the energy in Wh until a moment of a load that is on while it is marked."""
     return WORK_W * float(np.clip(at_s, *mark) - mark[0]) / 3600.0
 

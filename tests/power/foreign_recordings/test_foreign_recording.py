@@ -342,6 +342,45 @@ def test_an_energy_without_a_unit_is_not_used_and_said(path: Path) -> None:
     assert any("--columns energy:Wh=energy" in one for one in found.notes)
 
 
+def test_an_unused_column_with_the_unit_of_an_energy_names_its_option(
+    path: Path,
+) -> None:
+    text = "time;P;Z\N{LATIN SMALL LETTER A WITH DIAERESIS}hler [kWh];Note [x]\n0;36;5;a\n100;36;5.0010;b\n"
+    found = read(path, text)
+    (note,) = [one for one in found.notes if one.startswith("Not used")]
+    option = "'energy:kWh=Z\N{LATIN SMALL LETTER A WITH DIAERESIS}hler [kWh]'"
+    assert f"is the meter's energy, --columns {option} uses it." in note
+    used = read(path, text, option.strip("'"))
+    assert used.readings[-1].energy_wh == pytest.approx(1.0)
+    assert not any("uses it" in one for one in used.notes)
+
+
+HEADED = (
+    "Logger X;serial 7\nbegin;noon\n\n"
+    "Uhr;Watt;Volt;Ampere;Note;More\n"
+    "0;1.5;120;0.1;a;b\n1;2.5;120;0.1;a;b\n"
+)
+
+
+def test_places_name_the_columns_below_a_heading_and_lines_before_it(
+    path: Path,
+) -> None:
+    found = read(path, HEADED, "time:s=1,power:W=2")
+    assert [one.power_w for one in found.readings] == [1.5, 2.5]
+    without = HEADED.replace("Uhr;Watt;Volt;Ampere;Note;More\n", "")
+    found = read(path, without, "time:s=1,power:W=2")
+    assert [one.power_w for one in found.readings] == [1.5, 2.5]
+
+
+def test_a_first_row_without_data_is_no_heading(path: Path) -> None:
+    found = read(
+        path,
+        "2026-01-01 12:00:00,---\n2026-01-01 12:00:01,2.5\n2026-01-01 12:00:02,2.5\n",
+        "time=1,power=2",
+    )
+    assert len(found.readings) == 3
+
+
 def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None:
     found = read(path, "t,P\n0,1\n1,2\n1,2\n1,3\n2,3\n")
     assert len(found.readings) == 4

@@ -78,8 +78,6 @@ def test_sides_that_do_not_fit_are_refused(
         compare([], heavy)
     with pytest.raises(MeterError, match="A has 1, B has 2"):
         compare(light[:1], heavy, paired=True)
-    with pytest.raises(MeterError, match="Give a mark or above_idle, not both"):
-        compare(light, heavy, mark="work", above_idle=True)
     with pytest.raises(MeterError, match="has no idle power"):
         compare(light, heavy, above_idle=True)
     with pytest.raises(MeterError) as repeated:

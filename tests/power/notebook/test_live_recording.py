@@ -25,7 +25,7 @@ from lpirc_power import (
     read_recorded,
 )
 from lpirc_power.marks.marking import ENVIRONMENT
-from lpirc_power.notebook import live_recording
+from lpirc_power.recording_run import single_run
 from lpirc_power.recording_run.recorder import Recorder
 from lpirc_power.sampling.sampler import Sampler
 from tests import warm_programs
@@ -357,7 +357,7 @@ def test_marks_are_kept_in_case_the_kernel_is_killed(
     until_measured: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_recording, "INTERIM_S", 0.05)
+    monkeypatch.setattr(single_run, "INTERIM_S", 0.05)
     with meter.recording("run.csv") as recording:
         with recording.mark("first"):
             until_measured(recording, 3)

@@ -12,7 +12,7 @@ from lpirc_power.meter import Setup
 from lpirc_power.record.document import Mark
 from lpirc_power.record.record_file import read_record
 from lpirc_power.recording_run.recorder import Order, Recorder
-from lpirc_power.recording_run.single_run import wait_for_end
+from lpirc_power.recording_run.single_run import keep_marks
 
 
 class Course:
@@ -49,7 +49,7 @@ def test_new_marks_are_written_and_many_marks_less_often() -> None:
 
     course: Any = Course(more(1), more(0), more(4999), more(0), more(1))
     recorder: Any = records
-    wait_for_end(course, marks, [recorder])
+    keep_marks(course.wait, marks, [recorder])
     assert records.written == [1, 5000, 5001]
     assert course.waited_s[:2] == [10.0, 10.0]
     assert course.waited_s[-2:] == [50.0, 50.01]

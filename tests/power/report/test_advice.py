@@ -13,7 +13,11 @@ from lpirc_power.notebook.recording import Recording
 from lpirc_power.page.recording_page import recording_page
 from lpirc_power.report.advice import advice, seconds_to_record, times_to_repeat
 from lpirc_power.report.check_report import check_facts, check_lines
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_report import (
+    Recorded,
+    figure_rows,
+    recorded_facts,
+)
 from tests.power.made_recordings import Made
 
 
@@ -64,6 +68,36 @@ def test_it_stands_wherever_the_recording_is_shown(tmp_path: Path) -> None:
     assert said in str(shown)
     assert said in shown._repr_html_()
     assert shown.document()["record_for_s"] == 13
+
+
+def of_counter(short: Recorded, **changed: float) -> Recorded:
+    """Return the recording as of a counter whose values are 0.25 s old, started and stopped within `most_s`."""
+    edges = replace(short.energy.edges, age_s=0.25, **changed)
+    energy = replace(short.energy, edges=edges, start_stop_share=edges.share)
+    found = replace(short)
+    vars(found)["energy"] = energy
+    return found
+
+
+def test_an_age_of_the_counter_is_named_as_what_it_is(tmp_path: Path) -> None:
+    aged = of_counter(recorded(tmp_path, 2.0), most_s=0.0001)
+    said = advice(aged) or ""
+    assert "in 2 s, the age of the counter's values may cost 12.5 % of" in said
+    assert said.endswith("Record for 26 s: then it costs less than 1 %.")
+    accuracy = figure_rows(aged)["accuracy"]
+    assert "including 12.5 % for the age of the counter's values" in accuracy
+    assert "start and stop" not in accuracy
+    facts = recorded_facts(aged)["accuracy"]
+    assert isinstance(facts, dict)
+    assert facts["age_percent"] == pytest.approx(12.5)
+    assert facts["start_stop_percent"] == pytest.approx(0.005)
+
+
+def test_both_causes_are_named_the_larger_one_first(tmp_path: Path) -> None:
+    said = advice(of_counter(recorded(tmp_path, 2.0))) or ""
+    named = "the age of the counter's values and start and stop may cost 18.5 % of its"
+    assert named in said
+    assert said.endswith("then they cost less than 1 %.")
 
 
 def test_an_energy_that_is_not_of_the_window_has_no_such_advice(tmp_path: Path) -> None:

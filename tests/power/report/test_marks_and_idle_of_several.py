@@ -31,6 +31,11 @@ from lpirc_power.record.document import Mark
 from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.group_report import group_facts, group_lines
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_marks import (
+    series_mark_facts,
+    series_mark_lines,
+    series_marks,
+)
 from lpirc_power.report.series_report import series_facts, series_lines
 from lpirc_power.sampling.polling import Idle
 from tests.power.made_recordings import Made, steady
@@ -217,15 +222,56 @@ def test_the_mean_of_a_mark_and_above_idle_in_python(tmp_path: Path) -> None:
             attempts,
             mark="work",
         )
-    with pytest.raises(
-        MeterError,
-        match="not both",
-    ):
-        mean_of(
-            attempts,
-            mark="work",
-            above_idle=True,
-        )
+
+
+TWICE = tuple(
+    Mark("work", 60.0 * attempt + begin_s, 60.0 * attempt + begin_s + 1.0)
+    for attempt in (1, 2, 3)
+    for begin_s in (1.0, 3.0)
+)
+"""Two stretches of 1 s in each attempt; those of the others lie outside of it."""
+ABOVE_WH = (6.0 - 2.0) * 2.0 / 3600.0
+
+
+def test_a_series_tells_what_a_mark_has_above_idle_and_each_of_its_stretches(
+    tmp_path: Path,
+) -> None:
+    series = series_of(tmp_path, marks=TWICE)
+    (mark,) = series_marks(series)
+    assert mark.above_idle is not None
+    assert mark.above_idle.energy_wh == pytest.approx(ABOVE_WH, rel=1e-3)
+    assert mark.above_idle.terms[-1].code == "spread"
+    assert mark.each_wh == pytest.approx(6.0 / 3600.0, rel=1e-3)
+    (line,) = series_mark_lines(series)
+    assert line.endswith(" above idle")
+    assert " each; " in line
+    (facts,) = series_mark_facts(series)
+    assert facts["above_idle_wh"] == mark.above_idle.energy_wh
+    assert facts["each_wh"] == mark.each_wh
+    page = series_page(series)
+    for heading in ("each", "above idle"):
+        assert f'scope="col">{heading}</th>' in page
+
+
+def test_a_mark_above_idle_has_a_mean_and_is_compared(tmp_path: Path) -> None:
+    series = series_of(tmp_path, marks=TWICE)
+    attempts = [Recording(one) for one in series.recordings]
+    mean = mean_of(attempts, mark="work", above_idle=True)
+    assert mean.energy_wh == pytest.approx(ABOVE_WH, rel=1e-3)
+    energies = Compared("work", is_above_idle=True)
+    side = side_of("A", series.recordings, Choice(energies))
+    assert side.energies_wh == mean.energies_wh
+    assert {one.of_load for one in side.attempts} != {one.budget for one in side.attempts}  # fmt: skip
+    assert energies.words == "those of the mark 'work' above idle"
+
+
+def test_a_mark_above_idle_of_a_recording_without_idle_power_is_refused(
+    tmp_path: Path,
+) -> None:
+    made = Made(tmp_path, marks=MARKS)
+    found = Recording(read_recorded(made.recording()))
+    with pytest.raises(MeterError, match="has no idle power; record with --idle 30"):
+        mean_of([found], mark="work", above_idle=True)
 
 
 def recordings_of(path: Path) -> tuple[Recorded, ...]:

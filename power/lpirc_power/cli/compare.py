@@ -100,7 +100,9 @@ class TwoSided(click.Command):
     metavar="PAGE",
     help="Also write one HTML page about the comparison, such as cmp.html.",
 )
-@click.option("--force", is_flag=True, help="Overwrite PAGE if it exists.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite PAGE if it exists and is a page."
+)
 @stated_options
 @json_option
 def compare(

@@ -21,7 +21,9 @@ from lpirc_power.page.measurement_page import measurement_page
     metavar="PAGE",
     help="The page to write; default: FILE with the ending .html.",
 )
-@click.option("--force", is_flag=True, help="Overwrite PAGE if it exists.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite PAGE if it exists and is a page."
+)
 @stated_options
 def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None:
     """Write one HTML page about the recording in FILE.

@@ -13,7 +13,8 @@ from lpirc_power.page.parts import Table, check_list, paragraph
 from lpirc_power.page.recording_charts import charts_of
 from lpirc_power.report.advice import advice
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded, figure_rows
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import figure_rows
 
 _COLOURS: Final = {
     "text": "--jp-content-font-color1, var(--vscode-editor-foreground, #1c2128)",

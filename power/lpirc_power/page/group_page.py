@@ -31,7 +31,8 @@ from lpirc_power.page.recording_parts import (
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.group_report import Group, loss_words
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded, figure_rows, meter_words
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import figure_rows, meter_words
 
 
 def group_page(group: Group) -> str:

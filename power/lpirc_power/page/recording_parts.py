@@ -29,13 +29,8 @@ from lpirc_power.report.budget_words import (
 )
 from lpirc_power.report.check_report import in_order
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import (
-    UNKNOWN,
-    Recorded,
-    figure_rows,
-    meter_words,
-    time_words,
-)
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
+from lpirc_power.report.recording_words import figure_rows, meter_words, time_words
 
 SETUP_WORDS: Final = {
     "voltage_range_v": ("voltage range", "V"),

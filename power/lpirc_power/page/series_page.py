@@ -29,6 +29,7 @@ from lpirc_power.page.recording_parts import (
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.reading_facts import figure
+from lpirc_power.report.rounded import half_words, percent_words
 from lpirc_power.report.series_marks import series_marks
 from lpirc_power.report.series_report import Series, above_idle_words
 
@@ -90,12 +91,11 @@ def _figures(series: Series) -> str:
     if not counted:
         return ""
     deviation = series.deviation_wh
-    relative = series.relative_half
     large = [
         ("mean energy", figure(series.mean_wh, "Wh")),
         ("attempts", f"{len(counted)} of {series.record.wanted}"),
         ("standard deviation", "" if deviation is None else figure(deviation, "Wh", 3)),
-        ("interval by Student's t", "" if relative is None else f"\N{PLUS-MINUS SIGN}{100 * relative:.2g} %"),
+        ("interval by Student's t", _of_spread(series)),
     ]  # fmt: skip
     pause_s = series.record.cool_down_s
     small = [
@@ -114,6 +114,14 @@ def _left_out(series: Series) -> str:
         return ""
     table = Table("Attempts that do not count", ("attempt",), (), rows, ("why",))
     return section("Left out", table.html())
+
+
+def _of_spread(series: Series) -> str:
+    """Return half of the interval of the mean by the spread alone; empty for one attempt."""
+    half_wh = series.half_wh
+    if half_wh is None:
+        return ""
+    return plus_minus(percent_words(series.relative_half) or half_words(half_wh, "Wh"))
 
 
 def _interval(series: Series) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.spread import SPREAD
+from lpirc_power.report.rounded import half_words, percent_words
 
 HEADINGS: Final = (
     "term",
@@ -152,11 +153,11 @@ def terms_words(budget: Budget) -> str:
 
 
 def wh(value: float) -> str:
-    """Return an energy's uncertainty with two digits that count and its unit."""
+    """Return a standard uncertainty of the table with one digit more, since others compute with it."""
     return f"{value:.3g} Wh"
 
 
 def _half(budget: Budget, half_wh: float) -> str:
-    relative = budget.relative(half_wh)
-    share = "" if relative is None else f" (+-{100.0 * relative:.3g} %)"
-    return f"+-{wh(half_wh)}{share}"
+    share = percent_words(budget.relative(half_wh))
+    words = half_words(half_wh, "Wh")
+    return f"{words} ({share})" if share else words

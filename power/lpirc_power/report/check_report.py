@@ -7,11 +7,8 @@ from lpirc_power.report.advice import advised
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.marked_report import marked_lines
 from lpirc_power.report.reading_facts import lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    figure_rows,
-    recorded_facts,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import figure_rows
 from lpirc_power.report.series_marks import series_mark_facts
 from lpirc_power.report.series_report import Series
 from lpirc_power.report.single_report import mark_and_advice_facts

@@ -30,6 +30,7 @@ from lpirc_power.report.advice import times_for
 from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.rounded import cost_words, half_words
 
 MARKS: Final = "marks"
 """Code of the term for the edges of marks."""
@@ -295,9 +296,9 @@ def remarks(one: Marked) -> list[str]:
         words.append(f"{one.outside} outside the recording")
     if (repeats := one.times_to_repeat) is not None:
         words.append(
-            f"short for this meter: its edges may cost {100.0 * one.edges_share:.3g} % of its energy; run the work "
+            f"short for this meter: its edges may cost {cost_words(one.edges_share)}; run the work "
             f"{repeats} times in one mark, then they cost less than {100.0 * SHORT:.0f} %"
         )
     if one.doubt_s:
-        words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
+        words.append(f"times {half_words(one.doubt_s, 's')}, from another clock")
     return words

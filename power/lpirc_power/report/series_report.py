@@ -17,7 +17,9 @@ from lpirc_power.record.document import LeftOut, SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
 from lpirc_power.report.checks_of_several import check_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import meter_words
+from lpirc_power.report.rounded import half_words, percent_words
 
 ATTEMPT: Final = "attempt"
 NUMBERED: Final = re.compile(rf"{ATTEMPT} ([0-9]{{1,8}})")
@@ -269,9 +271,9 @@ def _mean_rows(series: Series) -> dict[str, str]:
     named = {"mean energy": f"{figure(series.mean_wh, 'Wh')} of {count} attempts"}
     if series.deviation_wh is None or series.half_wh is None:
         return named
-    half = f"+-{figure(series.half_wh, 'Wh', 3)}"
-    if series.relative_half is not None:
-        half += f" (+-{100 * series.relative_half:.3g} %)"
+    half = half_words(series.half_wh, "Wh")
+    if percent := percent_words(series.relative_half):
+        half += f" ({percent})"
     deviation = figure(series.deviation_wh, "Wh", 3)
     named["deviation"] = f"{deviation}, from attempt to attempt"
     named["interval"] = f"{half}, Student's t, 95.45 %, without the meter's error"

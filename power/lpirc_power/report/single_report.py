@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from lpirc_power.report.advice import advised, seconds_to_record, times_to_repeat
 from lpirc_power.report.marked_report import marked_facts, marked_lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    recorded_facts,
-    recorded_lines,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import recorded_lines
 
 
 def single_facts(recorded: Recorded) -> dict[str, object]:

@@ -273,6 +273,8 @@ def _lacks(limits: Limits | None, load: Load, shown: int) -> str:
 def _why_unknown(
     limits: Limits | None, load: Load, shown: int, measured: Measurement
 ) -> str:
+    if limits is None and measured.limits_refused:
+        return f"{measured.limits_refused} The uncertainty of the energy is unknown."
     if limits is None:
         return "No driver states this meter's limits of error: the uncertainty of its energy is unknown."
     if not load.power_w > 0:

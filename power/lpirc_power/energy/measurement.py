@@ -44,6 +44,7 @@ class Measurement:
     why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
     time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
+    `limits_refused` says why limits of error that were stated cannot be used, as a sentence.
     `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age, and
     energy that a meter without ranges lost unseen was a warning.
     """
@@ -62,6 +63,7 @@ class Measurement:
     standing: Standing | None = None
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
     is_before_budgets: bool = False
+    limits_refused: str = ""
 
     @property
     def elapsed_s(self) -> float:

@@ -117,11 +117,14 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
         if reading.power_w < 0 and reading.power_w < -noise_w(reading)
     ]
     least_w = min((reading.power_w for reading in finite), default=math.nan)
+    allowed = "the meter's own error"
+    if limits is None:
+        allowed = f"{100 * UNKNOWN_NOISE:.0f} % of the largest, as the meter's own error is unknown"
     sentence = (
         f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
         "of an input are reversed."
         if negative
-        else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
+        else f"No reading was negative beyond {allowed}, of {len(inside)} in all."
     )
     figures = {"negative": len(negative), "readings": len(inside), "least_w": least_w}
     first_s = negative[0].monotonic_s if negative else None

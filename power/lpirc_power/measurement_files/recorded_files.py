@@ -34,7 +34,7 @@ from lpirc_power.record.document import (
     Record,
     SeriesRecord,
 )
-from lpirc_power.record.record_file import has_record, read_record, record_path
+from lpirc_power.record.record_file import has_record, is_json, read_record, record_path
 from lpirc_power.record.surviving_rows import surviving
 from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
@@ -178,7 +178,7 @@ def _is_json(path: Path) -> bool:
     try:
         require_file(path)
         with path.open("rb") as file:
-            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+            return is_json(path, file.read(64))
     except (OSError, ValueError):
         return False  # its reader says why
 

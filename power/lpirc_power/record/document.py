@@ -40,11 +40,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Part:
-    """The place of a recording in a series or a group: the record of the whole, and the recording's name in it."""
+    """The place of a recording in a series or a group: the record of the whole, and the recording's name in it.
+
+    `wanted` is that of the series; 0 in a group, and where an earlier version did not say it.
+    """
 
     kind: Literal["series", "group"]
     whole: str
     name: str
+    wanted: int = 0
 
 
 @dataclass(frozen=True)

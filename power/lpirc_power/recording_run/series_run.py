@@ -258,7 +258,7 @@ class SeriesRun:
             self._wanted.order,
             output=self._wanted.output(kind, number),
             cool_down_s=pause_s,
-            part=Part("series", whole, f"{kind} {number}"),
+            part=Part("series", whole, f"{kind} {number}", self._wanted.attempts),
         )
 
     def _stop(self, kind: str, number: int, why: str, exit_code: int) -> None:

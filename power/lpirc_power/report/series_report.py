@@ -95,9 +95,16 @@ class Series:
         if absent := self._absent:
             names = ", ".join(f"{ATTEMPT} {number}" for number in absent)
             return f"The series is not whole: its record lacks {names}, though later ones were made, and not why."
-        if count >= record.wanted or record.stable is not None:
+        if count >= self._wanted or record.stable is not None:
             return ""
-        return f"The series is not whole: its record names {count} of {record.wanted} attempts, and not why."
+        return f"The series is not whole: its record names {count} of {self._wanted} attempts, and not why."
+
+    @property
+    def _wanted(self) -> int:
+        """How many attempts the series was to have, by its record and by those of its recordings."""
+        parts = [one.record.part for one in self.recordings if one.record]
+        said = [part.wanted for part in parts if part is not None]
+        return max([self.record.wanted, *said])
 
     @property
     def _absent(self) -> list[int]:

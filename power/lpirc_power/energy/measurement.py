@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
 
@@ -77,9 +77,8 @@ class Measurement:
 
     def inside(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Return the readings in the window."""
-        return chosen(
-            readings, lambda one: self.start_s <= one.monotonic_s <= self.end_s
-        )
+        times_s = column(readings, "monotonic_s")
+        return chosen(readings, (self.start_s <= times_s) & (times_s <= self.end_s))
 
     @property
     def exact(self) -> bool:

@@ -21,7 +21,7 @@ from lpirc_power.energy.energy_budget import (
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
 from lpirc_power.energy.power_beyond import PowerBeyond
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.listed import listed
 from lpirc_power.meter import Reading
@@ -177,10 +177,9 @@ def _loads(
     begin_s = min(one[0] for one in stretches)
     end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
 
-    def is_near(reading: Reading) -> bool:
-        return begin_s <= reading.monotonic_s <= end_s
-
-    return chosen(whole.inside(recorded.readings), is_near)
+    inside = whole.inside(recorded.readings)
+    times_s = column(inside, "monotonic_s")
+    return chosen(inside, (begin_s <= times_s) & (times_s <= end_s))
 
 
 def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:

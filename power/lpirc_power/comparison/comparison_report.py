@@ -18,6 +18,22 @@ MOST_DIGITS: Final = 2
 """Decimals of a percentage; more mean nothing beside what no budget holds."""
 
 
+NAMES_OF_LINES: Final = (
+    "difference", "ratio", "interval", "energies", "warning", "page",
+)  # fmt: skip
+"""First words of the lines beside those of both sides."""
+
+
+def wrong_names(names: Sequence[str]) -> str:
+    """Return why two sides cannot be called so, as a clause; empty if they can."""
+    if len(set(names)) < len(names) or not all(map(str.strip, names)):
+        return "give two names that differ"
+    for name in names:
+        if name.strip().lower() in NAMES_OF_LINES:
+            return f"{name!r} begins another line of the result; call that side differently"
+    return ""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Two sides, the difference and the ratio of their energies, and the smallest relative difference of interest.

@@ -136,5 +136,6 @@ def _with_model(found: Recorded, stated: Stated, model: str) -> Recorded:
         identity=identity,
         measured=measured,
         doubts=(stating, *found.doubts[1:]),
+        unnamed="",
         unanswered=unanswered,
     )

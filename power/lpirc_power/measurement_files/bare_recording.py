@@ -38,10 +38,11 @@ def read_alone(path: Path) -> Recorded:
     """Return what a CSV file alone tells."""
     readings = read_readings(path, cut=True)
     last = readings[-1]
-    doubts = [
+    unnamed = (
         f"{_why_alone(path)} The meter, its setup and its limits of error are unknown, so the energy has no "
         "uncertainty; start and end are estimated from the readings."
-    ]
+    )
+    doubts = [unnamed]
     if last.state is IntegratorState.START:
         doubts.append(
             "The recording does not say that the meter was stopped: it may have been cut off."
@@ -69,6 +70,7 @@ def read_alone(path: Path) -> Recorded:
         str(path),
         len(readings),
         doubts=tuple(doubts),
+        unnamed=unnamed,
         unanswered=(*unsaid, *unsaid_of_limits(measured, readings)),
     )
 

@@ -218,4 +218,5 @@ def read_measurement(
 
 def _recording(found: Recorded) -> Recording:
     doubts = tuple(map(python_words, found.doubts))
-    return Recording(replace(found, doubts=doubts))
+    unnamed = python_words(found.unnamed)
+    return Recording(replace(found, doubts=doubts, unnamed=unnamed))

@@ -64,8 +64,19 @@ def what_lacks(found: Recorded | Series | Group) -> list[str]:
     """Return a sentence for each recording of a series or a group that is not there to be checked."""
     if isinstance(found, Group):
         failed = [one for one in found.record.members if one.failed]
-        return [f"{one.name} has no energy: {one.failed}" for one in failed]
-    if isinstance(found, Series):
-        failed_too = [f"{one.name} does not count: {one.why}" for one in found.left_out]
-        return [*failed_too, *([found.shortfall] if found.shortfall else [])]
-    return []
+        lacking = [f"{one.name} has no energy: {one.failed}" for one in failed]
+    elif isinstance(found, Series):
+        lacking = [f"{one.name} does not count: {one.why}" for one in found.left_out]
+        lacking += [found.shortfall] if found.shortfall else []
+    else:
+        return []
+    nothing = nothing_counts(found)
+    return lacking or ([nothing] if nothing else [])
+
+
+def nothing_counts(found: Recorded | Series | Group) -> str:
+    """Return a sentence if no recording of a series or of several meters counts; empty if one does."""
+    if isinstance(found, Recorded) or found.recordings:
+        return ""
+    kind = "attempt" if isinstance(found, Series) else "meter"
+    return f"{found.file} has no {kind} that counts."

@@ -50,7 +50,8 @@ class Recorded:
     """A recording, its energy, and the measurement behind it.
 
     The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
-    about what a stored recording does not say; `record` is None for a CSV file alone. `unanswered` are the codes of
+    about what a stored recording does not say, of which `unnamed` says that it names no meter, empty if it names one;
+    `record` is None for a CSV file alone. `unanswered` are the codes of
     checks that the recording cannot confirm, since it does not say what they need; it may still contradict them.
     """
 
@@ -64,6 +65,7 @@ class Recorded:
     marks: Sequence[Mark] = ()
     record: Record | None = None
     doubts: tuple[str, ...] = ()
+    unnamed: str = ""
     unanswered: tuple[str, ...] = ()
 
     @property

@@ -170,16 +170,14 @@ def _check_term(term: Fields) -> None:
         spread = math.sqrt(math.fsum(squares) / len(squares))
         divisors = {
             "rectangular": math.sqrt(3),
-            "triangular": math.sqrt(6),
             "mixed": math.sqrt(3) / spread,
             "two-point": 1 / spread,
-            "normal": 1.0,
             "student": 1.0,
         }
         need(kind in divisors, f"{code} has the unknown distribution {kind!r}")
         standard = size / divisors[kind]
         limit = size
-        if kind in ("normal", "student"):
+        if kind == "student":
             limit = 2 * size
         if kind in ("mixed", "two-point"):
             limit = size * max(1.0, *term["profile"])

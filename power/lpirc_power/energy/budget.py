@@ -36,7 +36,7 @@ __all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_t
 class Term:
     """One source of error of an energy.
 
-    `half_width` is the limit of the input quantity in `unit`, +-; for NORMAL and STUDENT its standard uncertainty;
+    `half_width` is the limit of the input quantity in `unit`, +-; for STUDENT its standard uncertainty;
     None if it is unknown, and `source` then says why. `sensitivity_wh` is in Wh per `unit`. `source` names the
     document and the page, or what the term was measured from. `freedom` are the degrees of freedom of a STUDENT term,
     `profile` the relative widths of a MIXED or TWO_POINT one. Two measurements of one load by one meter in one setup
@@ -91,10 +91,10 @@ class Term:
 
     @property
     def limit_wh(self) -> float | None:
-        """The limit in Wh, two standard uncertainties for NORMAL and STUDENT; None if the term is unknown."""
+        """The limit in Wh, two standard uncertainties for STUDENT; None if the term is unknown."""
         if not self.is_known:
             return None
-        if self.distribution in (Distribution.NORMAL, Distribution.STUDENT):
+        if self.distribution is Distribution.STUDENT:
             return COVERAGE_FACTOR * self.shape.width
         if self.distribution in (Distribution.MIXED, Distribution.TWO_POINT):
             return self.shape.width * max(1.0, *self.profile)

@@ -24,8 +24,6 @@ HEADINGS: Final = (
 )
 DISTRIBUTIONS: Final = {
     Distribution.RECTANGULAR: "rectangular",
-    Distribution.TRIANGULAR: "triangular",
-    Distribution.NORMAL: "normal, one standard uncertainty",
     Distribution.MIXED: "rectangles of several widths",
     Distribution.TWO_POINT: "of known size, uncorrected",
 }

@@ -87,7 +87,7 @@ def test_an_altered_figure_of_a_budget_is_named(
         ("share", 0.0, "share of reading is stated as 0.0"),
         ("limit_wh", 0.0, "limit_wh of reading is stated as 0.0"),
         ("distribution", "gauss", "reading has the unknown distribution"),
-        ("distribution", "triangular", "standard_wh of reading is stated as"),
+        ("distribution", "two-point", "standard_wh of reading is stated as"),
         ("profile", [], "profile of the term reading cannot be []"),
         ("profile", [0.0], "profile of the term reading cannot be [0.0]"),
         ("freedom", 3.0, "freedom of reading does not go with its distribution"),

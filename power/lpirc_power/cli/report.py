@@ -26,8 +26,16 @@ from lpirc_power.report.check_report import nothing_counts
 @click.option(
     "--force", is_flag=True, help="Overwrite PAGE if it exists and is a page."
 )
+@click.option(
+    "--title",
+    default="",
+    metavar="TEXT",
+    help="The heading of the page; default: the name of FILE.",
+)
 @stated_options
-def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None:
+def report(
+    file: Path, output: Path | None, force: bool, title: str, stated: Stated
+) -> None:
     """Write one HTML page about the recording in FILE.
 
     \b
@@ -43,7 +51,7 @@ def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     """  # noqa: D301  click wants the character itself
     page = output or beside(file, ".html")
     found = read_any(file, stated)
-    write_page(page, measurement_page(found), force=force)
+    write_page(page, measurement_page(found, title), force=force)
     click.echo(str(page))
     if nothing := nothing_counts(found):
         raise StatedFailure(f"{nothing} The page says why.")

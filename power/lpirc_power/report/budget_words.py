@@ -11,7 +11,7 @@ from typing import Final
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.spread import SPREAD
-from lpirc_power.report.rounded import half_words, percent_words
+from lpirc_power.report.rounded import half_words, percent_words, with_half_width
 
 HEADINGS: Final = (
     "term",
@@ -86,6 +86,15 @@ def interval_words(budget: Budget) -> str:
     factor = budget.coverage_factor
     known_by = "" if factor is None else f", k = {factor:.3g}"
     return f"{_half(budget, budget.coverage_wh)} with 95.45 %{known_by}"
+
+
+def stated_words(energy_wh: float, budget: Budget | None) -> str:
+    """Return an energy with its stated interval, both rounded: "0.0463 +- 0.0034 Wh with 95.45 %"."""
+    half_wh = None if budget is None else budget.coverage_wh
+    energy = with_half_width(energy_wh, half_wh, "Wh")
+    if half_wh is None:
+        return f"{energy} of unknown uncertainty"
+    return f"{energy} with 95.45 %"
 
 
 def attached_words(budget: Budget) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from lpirc_power.energy import Check
 from lpirc_power.report.advice import advised
+from lpirc_power.report.checks_of_several import note_lines
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.marked_report import marked_lines
 from lpirc_power.report.reading_facts import lines
 from lpirc_power.report.recording_report import Recorded, recorded_facts
-from lpirc_power.report.recording_words import figure_rows
+from lpirc_power.report.recording_words import figure_rows, not_checked_line
 from lpirc_power.report.series_marks import series_mark_facts
 from lpirc_power.report.series_report import Series
 from lpirc_power.report.single_report import mark_and_advice_facts
@@ -46,9 +47,8 @@ def check_lines(recorded: Recorded) -> list[str]:
         word = "holds" if one.ok else one.severity
         found.append(f"{word:16} {one.code}: {one.sentence}")
     if recorded.unchecked:
-        codes_left = ", ".join(recorded.unchecked)
-        found += lines({"not checked": f"{codes_left}; the file does not say"})
-    return [*found, *(f"{'note':16} {one}" for one in recorded.doubts)]
+        found.append(not_checked_line(recorded.unchecked))
+    return [*found, *note_lines(recorded.doubts)]
 
 
 def failure_of(recorded: Recorded) -> str | None:

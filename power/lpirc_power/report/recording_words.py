@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from lpirc_power.energy.idle_check import ABOVE_IDLE
 from lpirc_power.energy.mean_power import IntegratedTime, MeanPower
@@ -54,7 +55,16 @@ def recorded_lines(recorded: Recorded) -> list[str]:
     failed = [check for check in recorded.checks if not check.ok]
     found = lines(figure_rows(recorded))
     found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
-    return found if failed else [*found, f"{'checks':16} all hold"]
+    if recorded.unchecked:
+        found.append(not_checked_line(recorded.unchecked))
+    elif not failed:
+        found.append(f"{'checks':16} all hold")
+    return found
+
+
+def not_checked_line(codes: Sequence[str]) -> str:
+    """Return the codes of the checks that a recording does not answer, as a line for people."""
+    return f"{'not checked':16} {', '.join(codes)}; the file does not say"
 
 
 def _energy(recorded: Recorded) -> str:

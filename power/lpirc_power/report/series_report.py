@@ -15,7 +15,7 @@ from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.record.document import LeftOut, SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
-from lpirc_power.report.checks_of_several import check_lines
+from lpirc_power.report.checks_of_several import check_lines, note_lines, note_sentences
 from lpirc_power.report.reading_facts import figure, json_ready, lines
 from lpirc_power.report.recording_report import Recorded, recorded_facts
 from lpirc_power.report.recording_words import meter_words
@@ -212,6 +212,11 @@ def series_facts(series: Series) -> dict[str, object]:
     }
 
 
+def attempts_words(count: int) -> str:
+    """Return how many attempts there are."""
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
 def attempt_words(recorded: Recorded) -> str:
     """Return one attempt in words."""
     energy = "no energy" if recorded.no_energy else figure(recorded.energy_wh, "Wh")
@@ -244,6 +249,7 @@ def series_lines(series: Series) -> list[str]:
         *lines(_figure_rows(series)),
         *series_warning_lines(series),
         *check_lines(attempts),
+        *note_lines(note_sentences(attempts)),
     ]
 
 

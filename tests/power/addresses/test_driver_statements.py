@@ -61,6 +61,12 @@ class Nameless(Bench):
     def connect(self, clocks):
         return Unnamed(Sensor(), clocks)
 
+class Slow(Bench):
+    def connect(self, clocks):
+        interval_s = float(os.environ.get("INTERVAL", "0.5"))
+        self.meter = self.meter or HomeMeter(Sensor(), clocks, update_interval_s=interval_s)
+        return self.meter
+
 class Stated(Bench):
     @staticmethod
     def limits(model):
@@ -69,7 +75,15 @@ class Stated(Bench):
         given.update(eval(os.environ.get("LIMITS", "{}"), globals()))
         return Limits(**given)
 """
-ENTRIES = "stated = acme_bench:Stated\nbare = acme_bench:Bench\nown = acme_bench:Own\nnameless = acme_bench:Nameless"
+ENTRIES = "\n".join(
+    (
+        "stated = acme_bench:Stated",
+        "bare = acme_bench:Bench",
+        "own = acme_bench:Own",
+        "nameless = acme_bench:Nameless",
+        "slow = acme_bench:Slow",
+    )
+)
 PLUGIN = "The plug-in lpirc.meters stated = acme_bench:Stated of acme_bench 1.0"
 
 
@@ -204,6 +218,14 @@ def test_limits_in_a_record_that_cannot_be_are_left_out_and_the_energy_is_read(
         "The limits of error in the record cannot be (age_s = nan, where a number from 0 to 3600 must be), so they "
         "are left out."
     )
+
+
+def test_the_probe_shows_the_update_interval_that_a_driver_states(
+    installer: Installer,
+) -> None:
+    for address, interval_s in (("slow:1", 0.5), ("bare:1", 0.25)):
+        found, _ = meter(installer, "probe", address)
+        assert found["settings"]["update_interval_s"] == interval_s
 
 
 @pytest.mark.usefixtures("installer")

@@ -194,10 +194,7 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
     if rows < ended.readings:
         if not readings or readings[-1] != final:
             readings.append(final)
-        missing = ended.readings - rows
-        doubts += (
-            f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others.",
-        )
+        doubts += (_missing_words(ended, rows, csv),)
     _require_marks(ended.marks, path)
     started = record.started
     measured, differing = as_known(ended.measured, record)
@@ -213,6 +210,15 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         record=record,
         doubts=(*differing, *doubts),
     )
+
+
+def _missing_words(ended: Ended, rows: int, csv: Path) -> str:
+    """Return what is known of a file that holds so many rows, fewer than there were readings."""
+    missing = ended.readings - rows
+    words = f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others."
+    if 0 < rows < ended.rows:
+        words += " Whether these are as they were recorded is not known: the SHA-256 in the record is that of all rows."
+    return words
 
 
 def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:

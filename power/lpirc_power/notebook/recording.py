@@ -24,6 +24,7 @@ from lpirc_power.notebook.readings import Readings
 from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.notebook.statements import Statements, stated_of
 from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.report.budget_words import stated_words
 from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.single_report import single_facts, single_lines
@@ -173,7 +174,7 @@ class Recording:
         return "\n".join(single_lines(self.recorded))
 
     def __repr__(self) -> str:
-        return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"
+        return f"<recording {self.path}: {stated_words(self.energy_wh, self.budget)}>"
 
     def _repr_html_(self) -> str:
         return recording_cell(self.recorded, self.marks, self.problem)

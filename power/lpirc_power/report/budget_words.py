@@ -91,10 +91,14 @@ def interval_words(budget: Budget) -> str:
 def stated_words(energy_wh: float, budget: Budget | None) -> str:
     """Return an energy with its stated interval, both rounded: "0.0463 +- 0.0034 Wh with 95.45 %"."""
     half_wh = None if budget is None else budget.coverage_wh
+    return stated_half_words(energy_wh, half_wh)
+
+
+def stated_half_words(energy_wh: float, half_wh: float | None) -> str:
+    """Return an energy with half of its stated interval; None or NaN is unknown."""
     energy = with_half_width(energy_wh, half_wh, "Wh")
-    if half_wh is None:
-        return f"{energy} of unknown uncertainty"
-    return f"{energy} with 95.45 %"
+    is_known = half_wh is not None and not math.isnan(half_wh)
+    return f"{energy} {'with 95.45 %' if is_known else 'of unknown uncertainty'}"
 
 
 def attached_words(budget: Budget) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.energy import Measurement
+from lpirc_power.energy.budget import BUDGET_VERSION
 from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.bare_recording import (
@@ -208,7 +209,7 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         rows=rows,
         marks=ended.marks,
         record=record,
-        doubts=(*differing, *doubts),
+        doubts=(*_other_rules(record), *differing, *doubts),
     )
 
 
@@ -292,7 +293,7 @@ def _cut(
         rows=len(readings),
         marks=record.marks,
         record=record,
-        doubts=(cut, *clock_steps(readings)),
+        doubts=(*_other_rules(record), cut, *clock_steps(readings)),
         unanswered=NOT_OF_CUT,
     )
 
@@ -308,6 +309,18 @@ def _cut_words(readings: Sequence[Reading], start_s: float) -> str:
     return (
         "The recording was cut off at its end, as by a full disk: by the last row the integrator was stopped about "
         f"{ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
+    )
+
+
+def _other_rules(record: Record) -> tuple[str, ...]:
+    """Return a sentence if the recording program computed uncertainties by other rules than this one does."""
+    version = record.budget_version
+    if version == BUDGET_VERSION:
+        return ()
+    which = "later" if version > BUDGET_VERSION else "earlier"
+    return (
+        f"It was recorded by a version that computes uncertainties by {which} rules (budget version {version}); those "
+        f"here are by version {BUDGET_VERSION}, so they may differ from what it said then.",
     )
 
 

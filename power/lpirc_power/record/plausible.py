@@ -21,6 +21,8 @@ def implausible(record: Record) -> str:
 
 
 def _problems(record: Record) -> Iterator[str]:
+    if record.budget_version < 1:
+        yield f"budget_version is {record.budget_version}"
     for problem in setup_problems(record.setup):
         yield f"setup.{problem}"
     if record.started is not None:

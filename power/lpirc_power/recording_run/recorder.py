@@ -13,6 +13,7 @@ from typing import Final
 from lpirc_power.addresses.meter_address import standing, statement_at
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement
+from lpirc_power.energy.budget import BUDGET_VERSION
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.measurement_files.recorded_files import doubts_of
@@ -326,4 +327,5 @@ class Recorder:
             warm_up_s=order.warm_up_s,
             cool_down_s=order.cool_down_s,
             part=order.part,
+            budget_version=BUDGET_VERSION,
         )

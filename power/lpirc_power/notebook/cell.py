@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from lpirc_power.notebook.marked_energy import MarkEnergy
+from lpirc_power.notebook.marked_energy import (
+    MarkEnergy,
+    above_idle_words,
+    energy_words,
+)
 from lpirc_power.page.document import style_sheet
 from lpirc_power.page.parts import Table, check_list, paragraph, plus_minus
 from lpirc_power.page.recording_charts import charts_of
@@ -114,10 +118,10 @@ def _words(one: MarkEnergy) -> tuple[str, ...]:
     if not one.count:
         return ("", "", "", "")
     return (
-        plus_minus(one.energy_words),
+        plus_minus(energy_words(one)),
         figure(one.mean_power_w, "W", 5),
         f"{one.duration_s:.3f} s",
-        plus_minus(one.above_idle_words),
+        plus_minus(above_idle_words(one)),
     )
 
 

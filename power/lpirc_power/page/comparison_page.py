@@ -26,7 +26,12 @@ from lpirc_power.page.parts import (
 )
 from lpirc_power.page.recording_charts import trace_from_start
 from lpirc_power.page.recording_page import footer
-from lpirc_power.page.recording_parts import budget_section, failed_checks, origin
+from lpirc_power.page.recording_parts import (
+    budget_section,
+    failed_checks,
+    failed_codes,
+    origin,
+)
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
@@ -122,7 +127,7 @@ def _row(name: str, one: Attempt) -> tuple[str, ...]:
         figure(one.energy_wh, "Wh"),
         figure(power_w, "W", 5),
         f"{one.lasted_s:.3f} s",
-        ", ".join(one.recorded.failed) or "none",
+        failed_codes(one.recorded),
     )
 
 

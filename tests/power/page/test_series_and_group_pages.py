@@ -155,6 +155,14 @@ def test_a_series_of_one_attempt_says_that_it_shows_no_spread(made: Made) -> Non
     assert "from the mean" not in text
 
 
+def test_a_series_that_ended_as_stable_is_not_said_to_lack_attempts(made: Made) -> None:
+    path = made.series("s", loads(*WATTS))
+    document = json.loads(path.read_text()) | {"wanted": 60, "stable": 0.05}
+    path.write_text(json.dumps(document))
+    assert ">3, at most 60<" in page_of(path)
+    assert ">3 of 3<" in page_of(made.series("t", loads(*WATTS)))
+
+
 def test_a_series_without_an_attempt_says_why(made: Made) -> None:
     path = made.series("s", loads(6.0))
     document = json.loads(path.read_text())

@@ -52,7 +52,8 @@ def test_a_mark_without_an_end_has_no_energy(made: Made) -> None:
 
 
 def test_a_mark_of_an_unknown_meter_says_that_its_uncertainty_is_unknown() -> None:
-    rows = [f"{second},6.0,{'run' if second > 4 else ''}\n" for second in range(11)]
+    phases = [""] * 5 + ["run"] * 6
+    rows = [f"{second},6.0,{phase}\n" for second, phase in enumerate(phases)]
     Path("old.csv").write_text("Stamp,Load,Phase\n" + "".join(rows))
     found = read_recorded("old.csv", columns="time:s=Stamp,power:W=Load,mark=Phase")
     assert str(found.marks["run"]) == (

@@ -27,6 +27,7 @@ from lpirc_power.recording_run.recorder import LONGEST_PAUSE_S, Order
 from lpirc_power.recording_run.single_run import recorded
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.rounded import half_words
 from lpirc_power.report.series_report import Series, attempt_words
 
 LEAST_STABLE: Final = 5
@@ -289,7 +290,7 @@ class SeriesRun:
             return ""
         self.exit_code = 1
         relative = self._series().relative_half
-        now = "unknown" if relative is None else f"+-{100 * relative:.3g} %"
+        now = "unknown" if relative is None else half_words(100 * relative, "%")
         wanted = 100 * (self._wanted.stable or 0.0)
         return (
             f"After {len(self._counted)} attempts the interval of the mean is {now}, not yet {IN_A_ROW} times in a "

@@ -52,7 +52,6 @@ def test_a_mark_without_an_end_has_no_energy(made: Made) -> None:
 
 
 def test_a_mark_of_an_unknown_meter_says_that_its_uncertainty_is_unknown() -> None:
-    phases = [""] * 5 + ["run"] * 6
     rows = [f"{second},6.0,\n" for second in range(5)]
     rows += [f"{second},6.0,run\n" for second in range(5, 11)]
     Path("old.csv").write_text("Stamp,Load,Phase\n" + "".join(rows))

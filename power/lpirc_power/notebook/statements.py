@@ -10,6 +10,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.foreign.decimal_sign import SIGNS
 from lpirc_power.foreign.foreign_recording import Reader
 from lpirc_power.measurement_files.any_measurement import UNSTATED, Stated
+from lpirc_power.reading_problem import is_number
 from lpirc_power.record.setup_values import require_setup_values
 
 
@@ -39,13 +40,22 @@ class Statements(TypedDict, total=False):
 def stated_of(given: Statements) -> Stated:
     """Return what is stated.
 
-    Raises MeterError `recording-stated` for an interval or a decimal sign that cannot be, MeterRangeError for a setup
-    that cannot be, TypeError for an argument that there is not.
+    Raises MeterError `recording-stated` for columns, an interval, a decimal sign or a model that cannot be,
+    MeterRangeError for a setup that cannot be, TypeError for an argument that there is not.
     """
     settings = dict(given)
     columns = given.get("columns", "")
     interval_s = given.get("interval_s")
     decimal = given.get("decimal")
+    model = given.get("model")
+    if not isinstance(columns, str):
+        raise _wrong(
+            f'columns is {columns!r:.60}; give a text as "power:mW=Load,time=Stamp"'
+        )
+    if not isinstance(model, str | None):
+        raise _wrong(f'model is {model!r:.60}; give a text as "WT310E"')
+    if not (interval_s is None or is_number(interval_s)):
+        raise _wrong(f"interval_s is {interval_s!r:.60}, not a number")
     for name in ("columns", "interval_s", "decimal", "model"):
         settings.pop(name, None)
     setup = replace(UNSTATED, **settings)  # type: ignore[arg-type]
@@ -56,7 +66,7 @@ def stated_of(given: Statements) -> Stated:
         raise _wrong(f"decimal is {decimal!r}; give {' or '.join(map(repr, SIGNS))}")
     reader = Reader(columns, interval_s, setup.mode == "dc", decimal)
     is_interval_stated = "update_interval_s" in settings
-    return Stated(reader, setup, given.get("model"), is_interval_stated)
+    return Stated(reader, setup, model, is_interval_stated)
 
 
 def _wrong(said: str) -> MeterError:

@@ -11,7 +11,8 @@ from lpirc_power.report.series_report import Series
 
 
 def measurement_page(found: Recorded | Series | Group, title: str = "") -> str:
-    """Return the page as HTML, below a title; without one, below the file's name."""
+    """Return the page as HTML, below a title; without one, or with blanks alone, below the file's name."""
+    title = title.strip()
     if isinstance(found, Series):
         return series_page(found, title)
     if isinstance(found, Group):

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from lpirc_power.energy import Budget
 from lpirc_power.energy.budget import Term
 from lpirc_power.energy.energy_budget import (
@@ -16,7 +18,9 @@ from lpirc_power.energy.energy_budget import (
     RESOLUTION_WH,
     START_STOP,
 )
+from lpirc_power.energy.reading_columns import column
 from lpirc_power.energy.spread import SPREAD
+from lpirc_power.meter_standing import Standing
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
 from lpirc_power.report.rounded import with_half_width
@@ -90,7 +94,7 @@ def _energy(of: str, budget: Budget | None, recorded: Recorded) -> str:
     if budget is None:
         return f"{of} has no uncertainty budget."
     shown = with_half_width(budget.energy_wh, budget.coverage_wh, "Wh")
-    how = f"measured by {_meter(recorded)} with {_interval(recorded)}"
+    how = f"measured by {_meter(recorded)}{_interval(recorded)}"
     if not budget.is_known:
         lacking = [one.name for one in budget.terms if not one.is_known]
         since = f", since {_listed(lacking)} {_is(lacking)}" if lacking else ""
@@ -117,15 +121,23 @@ def _meter(recorded: Recorded) -> str:
         if identity.model == UNKNOWN:
             return "a meter that the recording does not name"
         return f"a meter that was stated to be a {identity.model}"
-    kind = "the simulated meter" if identity.is_simulated else "the meter"
+    # An address can be that of a simulation, too, whose serial number says nothing.
+    is_simulated = identity.is_simulated or recorded.standing is Standing.SIMULATED
+    kind = "the simulated meter" if is_simulated else "the meter"
     return f"{kind} {identity}"
 
 
 def _interval(recorded: Recorded) -> str:
-    """Return how often the meter was read; a file without a record shows only how far its readings are apart."""
-    interval_s = recorded.measured.setup.update_interval_s
-    what = "an update" if recorded.record is not None else "a reading about"
-    return f"{what} every {interval_s:g} s"
+    """Return how often the meter was read, to follow the meter; empty for one reading, which does not show it.
+
+    A file without a record shows only how far its readings are apart, which may be more than a stated update interval.
+    """
+    if recorded.record is not None:
+        return f" with an update every {recorded.measured.setup.update_interval_s:g} s"
+    pauses_s = np.diff(column(recorded.readings, "monotonic_s"))
+    if not len(pauses_s):
+        return ""
+    return f" with a reading about every {float(np.median(pauses_s)):.3g} s"
 
 
 def _cautions(recordings: Sequence[Recorded], more: Sequence[str] = ()) -> str:

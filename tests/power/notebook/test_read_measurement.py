@@ -118,6 +118,10 @@ def test_a_sentence_that_names_an_option_names_the_argument_too() -> None:
         ({"decimal": ";"}, r"decimal is ';'; give '\.' or ','\."),
         ({"interval_s": -1.0}, "interval_s is -1; give the seconds"),
         ({"voltage_range_v": -5.0}, "voltage_range_v is -5"),
+        ({"columns": {"power": "Load"}}, "columns is {'power': 'Load'}; give a text"),
+        ({"columns": None}, "columns is None; give a text"),
+        ({"interval_s": "1"}, "interval_s is '1', not a number"),
+        ({"model": 310}, 'model is 310; give a text as "WT310E"'),
     ],
 )
 def test_what_cannot_be_stated_is_refused_by_its_name(stated: Any, said: str) -> None:

@@ -84,6 +84,8 @@ def test_a_page_has_the_title_that_it_is_given_as_text(made: Made) -> None:
         assert "<title>Ours &amp; &lt;theirs&gt;</title>" in text
         assert "<h1>Ours &amp; &lt;theirs&gt;</h1>" in text
     assert "<h1>s.json</h1>" in page_of(paths[0])
+    blank = measurement_page(read_any(paths[0], Stated()), "  ")
+    assert "<h1>s.json</h1>" in blank
 
 
 def test_a_failed_check_of_an_attempt_stands_beside_it_also_if_it_only_warns(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.measurement_files.any_measurement import read_any
+from lpirc_power.foreign.foreign_recording import Reader
+from lpirc_power.measurement_files.any_measurement import UNSTATED, Stated, read_any
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.report.publication import (
     Publication,
@@ -115,6 +116,32 @@ def test_a_simulated_meter_is_called_so(made: Made) -> None:
     identity = Identity("YOKOGAWA", "WT310E", "SIMULATED", "F1.03")
     said = of(made.recording(identity=identity)).said
     assert "by the simulated meter YOKOGAWA WT310E SIMULATED F1.03 with" in said
+
+
+def test_a_meter_whose_address_is_that_of_a_simulation_is_called_so(made: Made) -> None:
+    said = of(made.recording(address="GPIB0::1::INSTR@lab.yaml@sim")).said
+    assert "by the simulated meter YOKOGAWA WT310E C1 F1.03 with" in said
+
+
+def test_readings_further_apart_than_the_stated_updates_are_said_to_be(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "old.csv"
+    rows = "".join(f"{second},5,120,0.05\n" for second in range(20))
+    path.write_text(f"Time (s),P (W),U (V),I (A)\n{rows}")
+    setup = replace(UNSTATED, update_interval_s=0.25)
+    found = read_any(path, Stated(Reader(), setup, "WT310E", is_interval_stated=True))
+    said = publication(found).said  # type: ignore[arg-type]
+    assert "stated to be a WT310E with a reading about every 1 s. The interval" in said
+
+
+def test_one_reading_does_not_show_how_often_the_meter_was_read(made: Made) -> None:
+    path = made.recording()
+    path.with_suffix(".json").unlink()
+    first, second, *_ = path.read_text().splitlines()
+    path.write_text(f"{first}\n{second}\n")
+    said = of(path).said
+    assert "by a meter that the recording does not name. Its uncertainty" in said
 
 
 def test_a_check_that_warns_and_warnings_about_attempts_are_to_be_read_first(

@@ -169,9 +169,12 @@ class HomeMeter:
         update_interval_s: float = UPDATE_INTERVAL_S,
     ) -> None:
         """Read nothing yet. Raises ValueError for an update interval that no setup can have."""
-        if not SHORTEST_UPDATE_S <= update_interval_s <= LONGEST_UPDATE_S:
+        if not (
+            is_number(update_interval_s)
+            and SHORTEST_UPDATE_S <= update_interval_s <= LONGEST_UPDATE_S
+        ):
             raise ValueError(
-                f"update_interval_s is {update_interval_s!r}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s "
+                f"update_interval_s is {update_interval_s!r:.40}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s "
                 "must be"
             )
         self.sensor = sensor

@@ -239,9 +239,11 @@ def test_a_driver_states_how_often_its_sensor_updates(lamp: Lamp, hand: Any) -> 
     assert meter.status().update_interval_s == SETUP.update_interval_s
 
 
-@pytest.mark.parametrize("interval_s", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "interval_s", [0.0, -1.0, math.nan, math.inf, "0.5", True, None]
+)
 def test_an_update_interval_that_no_setup_can_have_is_a_fault_of_the_driver(
-    lamp: Lamp, hand: Any, interval_s: float
+    lamp: Lamp, hand: Any, interval_s: Any
 ) -> None:
     with pytest.raises(ValueError, match="update_interval_s is"):
         HomeMeter(lamp, hand.clocks(), update_interval_s=interval_s)

@@ -174,8 +174,8 @@ class HomeMeter:
             and SHORTEST_UPDATE_S <= update_interval_s <= LONGEST_UPDATE_S
         ):
             raise ValueError(
-                f"update_interval_s is {update_interval_s!r:.40}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s "
-                "must be"
+                f"update_interval_s is {update_interval_s!r:.40}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} "
+                "s must be"
             )
         self.sensor = sensor
         self._clocks = clocks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -120,12 +119,11 @@ def _dots(side: Side) -> Dots:
 
 
 def _row(name: str, one: Attempt) -> tuple[str, ...]:
-    power_w = 3600.0 * one.energy_wh / one.lasted_s if one.lasted_s > 0 else math.nan
     return (
         name,
         Path(one.recorded.file).name,
         figure(one.energy_wh, "Wh"),
-        figure(power_w, "W", 5),
+        figure(one.power_w, "W", 5),
         f"{one.lasted_s:.3f} s",
         failed_codes(one.recorded),
     )

@@ -146,7 +146,7 @@ class SeriesRun:
         if not self._counted:
             found.append("No attempt counts.")
         if has_failed:
-            found.append(self._stopped)
+            found.append(f"{self._stopped[:1].upper()}{self._stopped[1:]}")
         if self._left_out:
             found.append(self._left_out_words())
         found.append(self._unwritten)

@@ -45,8 +45,8 @@ class Measurement:
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
     time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
     `limits_refused` says why limits of error that were stated cannot be used, as a sentence.
-    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age, and
-    energy that a meter without ranges lost unseen was a warning.
+    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age and
+    were never read twice, and energy that a meter without ranges lost unseen was a warning.
     """
 
     integrator_wh: float

@@ -132,6 +132,18 @@ class _Steps:
         """Return the rises of WH."""
         return self.after_wh - self.before_wh
 
+    def are_repeats(self, interval_s: float) -> Column:
+        """Return True where the later reading shows the earlier one's values, which were those of two updates.
+
+        A meter says that it has updated, and then which values it has. On a busy host the next update may come between
+        the two: its values are read at once, and again when it is announced.
+        """
+        powers_w = self.around_w[:, 0]
+        earlier_wh = np.append(0.0, self.grown_wh[:-1])
+        of_both_wh = (1.0 + LEAST_SHARE) * powers_w * interval_s / 3600.0
+        is_same = (self.grown_wh == 0.0) & (powers_w == self.around_w[:, 1])
+        return np.asarray(is_same & (earlier_wh >= of_both_wh))
+
     @property
     def resolution_wh(self) -> Column:
         """Return the resolutions of the larger of both values."""
@@ -204,6 +216,8 @@ def _rise_faults(
     least_s = np.maximum(np.minimum(pauses_s, interval_s) - steps.age_s, 0.0)
     drawn_wh = LEAST_SHARE * steps.around_w.min(axis=1) * least_s / 3600.0
     is_drawn = known & (least_wh == 0.0) & _integrates(steps, measured)
+    if not measured.is_before_budgets:
+        is_drawn &= ~steps.are_repeats(interval_s)
     least_wh = np.where(is_drawn, drawn_wh, least_wh)
     grown_wh = steps.grown_wh
     is_low = grown_wh < least_wh - steps.resolution_wh

@@ -17,6 +17,8 @@ PARTS = (
         "viewers",
         "power",
         "truth",
+        "recording",
+        "series",
         "scoring",
         "masks",
         "coverage",
@@ -24,7 +26,7 @@ PARTS = (
     *("models", "bundles", "client", "season"),
 )
 """Each is a module of this name with a function `measure`."""
-IN_PAGES = ("truth", "coverage")
+IN_PAGES = ("truth", "recording", "series", "coverage")
 """Those with a function `write`, which puts their tables into a page."""
 
 
@@ -37,7 +39,7 @@ def main() -> None:
         metavar="PART",
         help=", ".join(PARTS),
     )
-    text = "write the figures to bench/PART.json, those of truth and coverage into their pages"
+    text = "write the figures to bench/PART.json, those of truth, recording, series and coverage into their pages"
     parser.add_argument("--save", action="store_true", help=text)
     text = "serving: measure this checkout, which has a .venv, as well"
     parser.add_argument("--beside", type=Path, help=text)

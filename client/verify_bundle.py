@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import verify_arguments as arguments
 import verify_items as items
 import verify_results as results
+from verify_budget import WITH_BUDGET
 from verify_formats import NotChecked, lines, sentence_of
 from verify_receipts import check_receipts
 from verify_records import Bundle
@@ -51,6 +52,9 @@ ITEMS = (
 
 NOT_COMPUTED = (
     "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+)
+TERMS_NOT_COMPUTED = (
+    "the terms of the result's energy_budget, and what they cover, were not computed"
 )
 LIMITS_NOT_COMPUTED = (
     "whether the run is within the limits of its rule was not computed; see checks.json"
@@ -161,6 +165,8 @@ def verify(
     score = findings.item("score", results.check_score, bundle, rows, after=("map",))
     if bundle.result is not None:
         findings.notes.append(NOT_COMPUTED)
+        if bundle.predicate["format"] >= WITH_BUDGET:
+            findings.notes.append(TERMS_NOT_COMPUTED)
         if rule_of(bundle)["name"] not in WITHOUT_LIMITS:
             findings.notes.append(LIMITS_NOT_COMPUTED)
     findings.item("judgements", results.check_judgements, bundle)

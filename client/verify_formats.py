@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FORMAT = 5
+FORMAT = 6
 """The newest format that this program knows."""
 
 LARGEST_PART = 2**30

@@ -6,6 +6,7 @@ import math
 import struct
 
 from verify_bodies import Row
+from verify_budget import check_budget
 from verify_coco import coco
 from verify_formats import NotChecked, is_close, is_same, need, need_same, sha256
 from verify_metrics import (
@@ -166,6 +167,7 @@ def check_score(bundle: Bundle, rows: list[Row] | None) -> str:
         "mean_power_w": mean_power_w(bundle.run),
     }
     need_same("result.json", result, expected)
+    check_budget(result, bundle.predicate["format"])
     return words
 
 

@@ -173,7 +173,7 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
 
 
 class Simulators:
-    """Stands in for `subprocess` in lpirc_power.meter_address: the meter of an address `sim:` is forked, too."""
+    """Stands in for `subprocess` in the module `simulator_address`: the meter of an address `sim:` is forked, too."""
 
     PIPE = subprocess.PIPE
     TimeoutExpired = subprocess.TimeoutExpired

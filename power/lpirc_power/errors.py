@@ -101,3 +101,9 @@ class EnergyUnmeasured(NamedMeterError):
     """The energy of a loop of inferences cannot be determined from the readings."""
 
     CODE = "energy-unmeasured"
+
+
+class MeterBackendMissing(NamedMeterError):
+    """A library that the meter needs is not installed; the sentence has the command that installs it."""
+
+    CODE = "meter-backend"

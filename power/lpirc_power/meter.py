@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Protocol
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterBusy
+from lpirc_power.own_term import OwnTerm
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """Maker in the identity of rehearsal meters at home, whose results are not official."""
@@ -37,15 +38,21 @@ class IntegratorState(Enum):
 
         Raises MeterError `meter-answer` for any other word.
         """
-        wanted = word.strip().upper()
-        for state, short in zip(
-            cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True
-        ):
-            if wanted in (state.value, short):
-                return state
-        raise MeterAnswerError(
-            f"The meter names {word!r} as the integrator's state; no such state is known."
-        )
+        found = _STATES.get(word.strip().upper())
+        if found is None:
+            raise MeterAnswerError(
+                f"The meter names {word!r} as the integrator's state; no such state is known."
+            )
+        return found
+
+
+_STATES: Final = {
+    **{state.value: state for state in IntegratorState},
+    "RES": IntegratorState.RESET,
+    "STAR": IntegratorState.START,
+    "TIM": IntegratorState.TIMEUP,
+    "ERR": IntegratorState.ERROR,
+}
 
 
 class Unconfirmed(str):
@@ -243,8 +250,9 @@ class Meter(Protocol):
     def zero(self) -> None:
         """Compensate the zero level, which may take long; raise `meter-busy` while the meter integrates."""
 
-    def lock_panel(self) -> None:
-        """Lock the panel's keys, and check the lock at updates. Logs a warning if the meter has no lock."""
+    def lock_panel(self) -> bool:
+        """Lock the panel's keys, and check the lock at updates; return False if the meter has no keys or no lock."""
+        ...
 
     def unlock_panel(self) -> bool:
         """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock."""
@@ -312,7 +320,9 @@ class Limits:
     the apparent power at a power factor of 0. The line filter adds to the shares of the reading; crest factor 6
     multiplies those of the range. `smallest_range_w` is the smallest power range of one element; `elements` is the
     number of elements in the sum. `source` names document and pages. `drift` is the drift at DC, None if none is
-    stated.
+    stated. `own` are further terms of the uncertainty budget. `age_s` is how old a value of a meter's counter may be
+    when it is read, such as the 0.1 s of one that counts ten times a second; None: not stated, so it is taken as an
+    update interval for a meter whose TIME has fractions of a second.
     """
 
     reading_share: float
@@ -327,6 +337,8 @@ class Limits:
     crest_factor_6_times: float = 1.0
     source: str = ""
     drift: Drift | None = None
+    own: tuple[OwnTerm, ...] = ()
+    age_s: float | None = None
 
     def under(self, setup: Setup) -> Limits:
         """Return the limits under a setup's crest factor and line filter."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +20,13 @@ KEEPS_PORTS: Final = sys.platform == "linux"
 """True if a bound socket keeps others from listening on its port; elsewhere the second bind is refused."""
 HAS_PTYS: Final = sys.platform != "win32"
 """True if `raw_pty` works: Windows has no ptys that a program can open as a serial port."""
+HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX")
+"""True if a socket can have a path and its permissions; Python on Windows has none."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
 """True if `cpu_time_s` works, as it does everywhere but on Windows."""
 PREFERRED_NICE: Final = -10
 """Nice value of a thread that must not wait; the usual value is 0, the highest priority -20."""
+PR_SET_PDEATHSIG: Final = 1
 CLOCK_UNITS_S: Final = (1.0, 60.0, 3600.0)
 
 if sys.platform == "win32":
@@ -59,6 +64,27 @@ def prefer_this_thread() -> bool:
     except OSError:
         return False
     return True
+
+
+def ending_with_this() -> Callable[[], None] | None:
+    """Return what a child process must call before its program begins, to be sent SIGTERM when this process ends.
+
+    It ends then also if this process is killed by SIGKILL. Only the child itself is told, not what it starts. None
+    where the system has no such thing: only Linux has. The calling thread must start the child, and live on.
+    """
+    if sys.platform != "linux":
+        return None
+    import ctypes  # before the child: it must not import anything
+
+    prctl = ctypes.PyDLL(None).prctl
+    parent = os.getpid()
+
+    def tell() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it has ended already
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return tell
 
 
 def raw_pty() -> tuple[int, int, str]:
@@ -178,3 +204,61 @@ else:
         except PermissionError:
             return True
         return True
+
+
+if sys.platform == "win32":
+
+    def unix_socket() -> socket.socket:
+        """Return a new socket that can have a path. Raises OSError where there is none: see `HAS_UNIX_SOCKETS`."""
+        raise OSError("this system has no sockets with a path")
+
+    def is_of_this_user(_found: os.stat_result) -> bool:
+        """Return True if a file belongs to the user of this process; never on Windows, which has no such numbers."""
+        return False
+
+else:
+
+    def unix_socket() -> socket.socket:
+        """Return a new socket that can have a path. Raises OSError where there is none: see `HAS_UNIX_SOCKETS`."""
+        return socket.socket(socket.AF_UNIX)
+
+    def is_of_this_user(found: os.stat_result) -> bool:
+        """Return True if a file belongs to the user of this process; never on Windows, which has no such numbers."""
+        return found.st_uid == os.getuid()
+
+
+if sys.platform == "win32":
+
+    def locked_by_another(_descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        return False
+
+else:
+
+    def locked_by_another(descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        return False
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can; a power failure then keeps them."""
+    if sys.platform == "win32":
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:  # a file system without it
+        return
+    finally:
+        os.close(descriptor)

@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
+import itertools
 import math
+import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, BinaryIO, Final, TextIO, cast
 
+from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.one_line import one_line
 from lpirc_power.presence import status
 from lpirc_power.wt300 import answers
 
@@ -51,30 +56,50 @@ def row(reading: Reading) -> str:
     return ",".join(_cell(getattr(reading, name)) for name in COLUMNS)
 
 
-def read_recording(path: Path) -> list[Reading]:
+def reading_of(text: str) -> Reading:
+    """Return the reading that `row` has written. Raises MeterError `recording-value`."""
+    place = Path("the row")
+    cells = next(csv.reader([text]), [])
+    values = _values(place, 1, list(COLUMNS), _stripped(cells), _PARSERS)
+    return Reading(**values)
+
+
+def read_recording(path: Path, *, cut: bool = False) -> list[Reading]:
+    """Return the readings of a recording as a list; the errors are those of `read_readings`."""
+    return list(read_readings(path, cut=cut))
+
+
+def read_readings(
+    path: Path, *, cut: bool = False, file: BinaryIO | None = None
+) -> ReadingColumns:
     """Return the readings of a recording, in our format or in that of 2015.
+
+    With `cut`, lines that are not whole are left out: a power failure may have cut the last one anywhere. `file` is the
+    open file at `path`, which may have lost its name since.
 
     Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, not text),
     `recording-format` (neither format), `recording-value` (an invalid cell), `recording-order` (time goes back),
     `recording-empty` (no reading).
     """
-    lines = _lines(path)
-    number, names = lines[0]
+    lines = _lines(path, cut=cut, file=file)
+    first = next(lines, None)
+    if first is None:
+        raise _empty(path)
+    number, names = first
     parsers = _PARSERS
     make = cast("Callable[..., Reading]", Reading)
-    if tuple(names) in (COLUMNS, *FORMER_COLUMNS):
-        del lines[0]
-    elif len(names) == len(COLUMNS_2015) and all(map(_is_number, names)):
+    if tuple(names) not in (COLUMNS, *FORMER_COLUMNS):
+        if len(names) != len(COLUMNS_2015) or not all(map(_is_number, names)):
+            raise MeterError(
+                "recording-format",
+                f"{path}, line {number}, is not the start of a recording. A recording starts "
+                f"with the heading {header_line()}, or with the five "
+                "numbers V, A, W, Wh, s of the 2015 driver.",
+            )
+        lines = itertools.chain([first], lines)
         names = list(COLUMNS_2015)
         parsers = _PARSERS_2015
         make = _reading_of_2015
-    else:
-        raise MeterError(
-            "recording-format",
-            f"{path}, line {number}, is not the start of a recording. A recording starts "
-            f"with the heading {header_line()}, or with the five "
-            "numbers V, A, W, Wh, s of the 2015 driver.",
-        )
     return _in_order(
         path,
         (
@@ -95,12 +120,34 @@ def _stripped(cells: list[str]) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    try:
+def _whole(stream: Iterable[str], *, cut: bool) -> Iterator[str]:
+    """Yield lines; of a file that was cut, only whole ones: a file system may leave NUL characters at its end."""
+    return (line for line in stream if not cut or _is_whole(line))
+
+
+def _is_whole(line: str) -> bool:
+    return line.endswith(("\n", "\r")) and "\0" not in line
+
+
+def _opened(path: Path, file: BinaryIO | None) -> TextIO:
+    if file is None:
         require_file(path)
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = csv.reader(stream)
-            lines = [(rows.line_num, _stripped(cells)) for cells in rows if cells]
+        return path.open(newline="", encoding="utf-8-sig")
+    again = os.fdopen(os.dup(file.fileno()), "rb")
+    again.seek(0)
+    return io.TextIOWrapper(again, encoding="utf-8-sig", newline="")
+
+
+def _lines(
+    path: Path, *, cut: bool, file: BinaryIO | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank."""
+    try:
+        with _opened(path, file) as stream:
+            rows = csv.reader(_whole(stream, cut=cut))
+            for cells in rows:
+                if cells:
+                    yield rows.line_num, _stripped(cells)
     except (
         OSError,
         ValueError,
@@ -110,13 +157,11 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         raise MeterError(
             "recording-unreadable", f"The recording {path} cannot be read: {why}."
         ) from error
-    if not lines:
-        raise _empty(path)
-    return lines
 
 
-def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Reading]:
-    taken: list[Reading] = []
+def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> ReadingColumns:
+    taken = ReadingColumns()
+    last_s = -math.inf
     for number, reading in readings:
         if not math.isfinite(reading.monotonic_s):
             raise _wrong(
@@ -126,13 +171,14 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
                 str(reading.monotonic_s),
                 "a finite number of seconds",
             )
-        if taken and reading.monotonic_s < taken[-1].monotonic_s:
+        if reading.monotonic_s < last_s:
             raise MeterError(
                 "recording-order",
-                f"{path}, line {number}: the time goes back from {taken[-1].monotonic_s:g} s to "
+                f"{path}, line {number}: the time goes back from {last_s:g} s to "
                 f"{reading.monotonic_s:g} s; a file holds one recording.",
             )
         taken.append(reading)
+        last_s = reading.monotonic_s
     if not taken:
         raise _empty(path)
     return taken
@@ -238,7 +284,7 @@ _PARSERS: Final[Parsers] = {
     **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
     "utc": (_moment, "a time in ISO 8601 with its offset"),
     "state": (IntegratorState.parse, "a state of the integrator"),
-    "changed": (str, "text"),
+    "changed": (one_line, "text"),
 }
 _PARSERS_2015: Final[Parsers] = {
     **dict.fromkeys(COLUMNS_2015, (_number_of_2015, "a number")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lpirc_power import driver_registry
+from lpirc_power.addresses import driver_registry
 from lpirc_score.metrics.offered import SEAM as METRICS
 from lpirc_score.metrics.offered import metric_named, metric_names
 from lpirc_score.tasks.offered import SEAM as TASKS

@@ -13,8 +13,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks
-from lpirc_power.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.passwords import hash_password
 from referee.cli.child_processes import Child, own_child, program

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.meter_address import MeterAddress
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_score.tasks import BOXES
 from lpirc_testsets import load_test_set, synthesize
 from lpirc_testsets.synthetic_truth import TASKS

@@ -228,7 +228,11 @@ def _award(one: Award, words: Words) -> str:
         else ""
     )
     if one.not_known:
-        shared += f" (how certain the lead is over {', '.join(one.not_known)} is not known: judge the runs again)"
+        over = ", ".join(one.not_known)
+        shared += (
+            f" (how certain the lead is over {over} is not known: judge the runs again, or see in referee run show "
+            "whose uncertainty is unknown)"
+        )
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 

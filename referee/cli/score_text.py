@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from lpirc_score.cli.framed_tables import facts_table, print_framed
@@ -11,6 +13,7 @@ from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks.words import words_of_scorer
 from referee.contest_rules import DEFAULT
 from referee.judging.bound_rules import judged_otherwise, rule_of
+from referee.judging.budget_shown import budget_shown
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
 from referee.store.records import Run, Score
@@ -39,11 +42,8 @@ def print_score(run: Run, score: Score) -> None:
         table.add_row(
             f"mAP {PUBLISHED}", f"{published}  (to compare with published champions)"
         )
-    unofficial = "" if run.official else "  (unofficial meter)"
-    table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6) + unofficial)
-    if run.idle_power_w is not None:
-        idle = f"{_with_unit(energy_above_idle_wh(run, score), 'Wh', 6)} (idle {run.idle_power_w:.3f} W)"
-        table.add_row("above idle", idle)
+    for name, figures in _energy_rows(run, score):
+        table.add_row(name, figures)
     table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
     table.add_row(
         "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
@@ -87,6 +87,19 @@ def print_standing(figures: Figures) -> None:
         click.echo(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:
         click.echo(f"Not ranked: {figures.not_ranked}.")
+
+
+def _energy_rows(run: Run, score: Score) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the energy, of its uncertainty, and of the energy above idle."""
+    unofficial = "" if run.official else "  (unofficial meter)"
+    yield "energy", _with_unit(score.energy_wh, "Wh", 6) + unofficial
+    shown = budget_shown(score)
+    if shown is not None:
+        for name, figures in shown.figures:
+            yield f"  {name}", figures
+    if run.idle_power_w is not None:
+        above = _with_unit(energy_above_idle_wh(run, score), "Wh", 6)
+        yield "above idle", f"{above} (idle {run.idle_power_w:.3f} W)"
 
 
 def _accuracy(score: Score) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.meter_address import MeterAddress
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import CONFIG_NAME, read_config, toml_table

@@ -12,8 +12,14 @@ from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from referee.errors import RefereeError
 
-FORMAT = 5
-"""The newest format, of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
+FORMAT_OF_BUDGETS = 6
+"""Format of results with an uncertainty budget."""
+
+FORMAT = FORMAT_OF_BUDGETS
+"""The newest format."""
+
+FORMAT_OF_RULES = 5
+"""Format of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
 
 FORMAT_OF_BOXES = 4
 STATEMENT = "https://in-toto.io/Statement/v1"

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 from lpirc_power.meter import Identity
-from lpirc_power.meter_address import limits_of
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.tasks import BOXES
@@ -22,7 +21,8 @@ from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.bundle_container import (
     BEGIN,
     ENVELOPE,
-    FORMAT,
+    FORMAT_OF_BUDGETS,
+    FORMAT_OF_RULES,
     GROUND_TRUTH,
     JUDGEMENTS,
     LARGEST_PART_BYTES,
@@ -30,9 +30,11 @@ from referee.evidence.bundle_container import (
     json_text,
     pack,
 )
+from referee.evidence.limits_in_bundle import stated_limits
 from referee.evidence.signed_statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_figures import current_judgement
+from referee.judging.run_limits import limits_of_run
 from referee.presence import is_there
 from referee.store.event_chain import LoggedEvent
 from referee.store.records import OVER, Run, Score
@@ -112,8 +114,9 @@ def _bundle(
     contest: Contest, run: Run, judged: Score | None, now: datetime
 ) -> dict[str, bytes]:
     before, previous, log = contest.store.log.since(run.id)
+    has_budget = judged is not None and judged.energy_budget is not None
     contents = {
-        "run.json": json_text(_run(contest, run)),
+        "run.json": json_text(_run(contest, run, has_budget=has_budget)),
         "testset.json": json_text(_test_set(contest)),
         "image_order.json": json_text(contest.store.runs.image_order(run.id).tolist()),
     }
@@ -144,10 +147,14 @@ def _bundle(
         "ground_truth": "secret" if is_secret else "included",
     }
     if run.task != BOXES:
-        about |= {"format": FORMAT, "metric_version": TASK_RULES_VERSION}
+        about |= {"format": FORMAT_OF_RULES, "metric_version": TASK_RULES_VERSION}
         about["task"] = run.task
     if run.rules is not None and run.rules.rule is not None:
-        about["format"] = FORMAT  # an earlier verifier would call its score wrong
+        # An earlier verifier would call its score wrong.
+        about["format"] = FORMAT_OF_RULES
+    if has_budget:
+        # An earlier verifier would call its interval wrong.
+        about["format"] = FORMAT_OF_BUDGETS
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents
@@ -173,10 +180,10 @@ def _signed(
     return {MANIFEST: manifest, ENVELOPE: sign(manifest, contest.key), **parts}
 
 
-def _run(contest: Contest, run: Run) -> dict[str, object]:
+def _run(contest: Contest, run: Run, *, has_budget: bool) -> dict[str, object]:
     config = contest.config
     model = Identity.parse(run.meter_identity or "").model
-    limits = limits_of(model)
+    limits = limits_of_run(run)
     until = config.ground_truth_secret_until
     return {
         "contest": {
@@ -190,7 +197,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "meter": {
             "model": model,
             "official": run.official,
-            "limits": asdict(limits) if limits else None,
+            "limits": stated_limits(limits, has_budget=has_budget),
         },
     }
 
@@ -279,8 +286,12 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     result = {
         name: value for name, value in asdict(judged).items() if name not in left_out
     }
-    if judged.others is None:  # as in the formats before tasks
-        del result["others"]
+    for name in ("others", "energy_budget"):  # as in the formats before these
+        if result[name] is None:
+            del result[name]
+    if "energy_budget" in result:
+        # Judged before a budget stated its version.
+        result["energy_budget"] = {"version": 1} | result["energy_budget"]
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_power.meter import Drift, Limits, Reading, Setup
+from lpirc_power.meter import Limits, Reading, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_score.metrics.contest_score import score
 from lpirc_testsets import Category, Image, TestSet
@@ -28,6 +28,7 @@ from referee.evidence.bundle_container import (
     read_json,
     read_json_lines,
 )
+from referee.evidence.limits_in_bundle import read_limits
 from referee.store.reading_table import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
 from referee.store.run_rules import rules_of
@@ -154,7 +155,7 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
     with _reading("run.json"):
         about = read_json("run.json", content["run.json"])
         run = _run(about["run"])
-        limits = _limits(about["meter"]["limits"])
+        limits = read_limits(about["meter"]["limits"])
     with _reading("testset.json"):
         test_set = _test_set(read_json("testset.json", content["testset.json"]))
     with _reading("image_order.json"):
@@ -262,14 +263,6 @@ def _judgement(row: Mapping[str, Any]) -> Judgement:
     return Judgement(
         **(dict(row) | {"rules": None if rules is None else rules_of(rules)})
     )
-
-
-def _limits(row: Mapping[str, Any] | None) -> Limits | None:
-    """Return the error limits; a format before 2 states no drift."""
-    if not row:
-        return None
-    drift = row.get("drift")
-    return Limits(**(dict(row) | {"drift": Drift(**drift) if drift else None}))
 
 
 def _test_set(content: Mapping[str, Any]) -> TestSet:

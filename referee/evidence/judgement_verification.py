@@ -12,6 +12,8 @@ from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest_rules import DEFAULT
+from referee.evidence.budget_verification import require_own_rules, require_same_budget
+from referee.evidence.bundle_container import FORMAT_OF_BUDGETS
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -86,6 +88,7 @@ def _score(found: Recomputed, _: Given) -> str:
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
+    _require_budget(found)
     if judged.map is None:
         return f"{NO_TRUTH_SENTENCE} There is no score."
     rule = rule_of(found.bundle.run)
@@ -97,6 +100,24 @@ def _score(found: Recomputed, _: Given) -> str:
     if not judged.score:
         return "There is no score."
     return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
+
+
+def _require_budget(found: Recomputed) -> None:
+    result = _result(found)
+    has_budget = "energy_budget" in result
+    is_to_have = found.bundle.manifest["format"] >= FORMAT_OF_BUDGETS
+    require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
+    if not has_budget:
+        return
+    judged = found.judged
+    versions = {
+        signature_parts(one).get("v") for one in (result["signature"], judged.signature)
+    }
+    require_same_budget(
+        result["energy_budget"],
+        judged.energy_budget,
+        has_own_words=len(versions) == 1,
+    )
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:
@@ -176,6 +197,8 @@ def _interval(found: Recomputed, given: Given) -> str:
         raise NotChecked(
             "The interval was not recomputed, because this takes seconds; give --interval."
         )
+    if "energy_budget" in _result(found):
+        require_own_rules(_result(found)["energy_budget"])
     require_same(
         "result.json", "The interval", _result(found)["interval"], found.interval()
     )

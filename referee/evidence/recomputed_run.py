@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.truth_marks import has_no_truth
 from referee.errors import RefereeError
 from referee.evidence.accepted_rows import rows_of
-from referee.evidence.bundle_container import GROUND_TRUTH
+from referee.evidence.bundle_container import FORMAT_OF_BUDGETS, GROUND_TRUTH
 from referee.evidence.bundle_task import require_installed
 from referee.evidence.bundle_values import Bundle, PostLine
 from referee.evidence.earlier_sums import with_stated_rounding
@@ -292,6 +294,7 @@ class Recomputed:
             task=bundle.run.task,
             truth=None if is_of_boxes else self.truth,
             bodies=() if is_of_boxes else self._bodies,
+            is_before_budgets=bundle.manifest["format"] < FORMAT_OF_BUDGETS,
         )
 
     @property
@@ -329,15 +332,17 @@ class Recomputed:
             return NotChecked(error.sentence)
         except Failure as failure:
             return NotChecked(f"It depends on {failure.part}, which failed.")
+        return self._as_stated(judged, self.bundle.result)
+
+    def _as_stated(self, judged: Score, result: Mapping[str, Any]) -> Score:
+        """Return a judgement without what the version that made the stated one did not know."""
         bundle = self.bundle
+        if "energy_budget" not in result:  # up to format 5
+            judged = replace(judged, energy_budget=None)
         if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
-            judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
+            judged = with_stated_rounding(judged, result, bundle.checks)
         is_bound = bundle.run.rules is not None
-        if (
-            not is_bound
-            and bundle.result is not None
-            and bundle.result.get("energy_known_by") is None
-        ):
+        if not is_bound and result.get("energy_known_by") is None:
             # It was judged by a version that knew only the meter's limit.
             figures = next(
                 (one.figures for one in judged.checks if one.code == "accuracy"), {}

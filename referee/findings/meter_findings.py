@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
-from lpirc_power.meter_address import open_meter
 from referee.clock import Clock
 from referee.config import ContestConfig, Images, Station
 from referee.contest import Contest

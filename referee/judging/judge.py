@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_power.meter import Identity
-from lpirc_power.meter_address import limits_of
 from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_score.tasks import BOXES
@@ -30,6 +28,7 @@ from referee.contest import (
 from referee.errors import TestSetChanged
 from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
+from referee.judging.run_limits import limits_of_run
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.store import Event
@@ -205,7 +204,7 @@ def case_of(
         events=store.log.of_run(run.id),
         refused=store.posts.count_refused(run.id),
         refused_rows=store.posts.refused_rows(run.id),
-        limits=limits_of(Identity.parse(run.meter_identity or "").model),
+        limits=limits_of_run(run),
         **_answered(contest, run, with_rows=with_rows),
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import budget_of
 from lpirc_power.meter import Limits, Reading
 from lpirc_score import signature_of
 from lpirc_score.detections.plausibility import limits_by_number
@@ -62,7 +63,8 @@ class Case:
     `rows` (n, 7) are in order of arrival. `rows` and `served` have the image numbers that the team knows; `order`
     (images,) gives for each the number in the test set. `ground_truth` is that of the whole test set. `refused` is the
     number of rows that were not accepted; `refused_rows` has the first of them. `events` are the run's events, oldest
-    first; `limits` are the error limits of its meter.
+    first; `limits` are the error limits of its meter. `is_before_budgets` asks for the checks of earlier versions, for
+    the judgement that such a version has made.
 
     In a `task` other than boxes there are `truth` and `bodies`, each with its content type, instead of ground truth and
     rows.
@@ -84,6 +86,7 @@ class Case:
     task: str = BOXES
     truth: Truth | None = None
     bodies: Sequence[tuple[bytes, str]] = ()
+    is_before_budgets: bool = False
 
     @property
     def boxes(self) -> GroundTruth:
@@ -162,6 +165,7 @@ def judgement_of(
         rules=rules_of_judgement(case),
         energy_own_limit=None if energy is None else energy.own_limit,
         others=dict(found.others) or None,
+        energy_budget=None if energy is None else budget_of(energy).document(),
     )
 
 
@@ -289,6 +293,7 @@ def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun
         missing=noted.get(ENERGY_MISSING, {}).get("reason"),
         start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
         late_s=noted.get(RUN_CLOSED, {}).get("late_s", 0.0),
+        is_before_budgets=case.is_before_budgets,
     )
 
 

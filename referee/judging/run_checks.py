@@ -47,18 +47,24 @@ def measured_run(
     missing: str | None = None,
     start_stop_s: float | None = None,
     late_s: float = 0.0,
+    is_before_budgets: bool = False,
 ) -> MeasuredRun:
     """Check the measurements of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
     `limits` are the error limits of the run's meter. `missing` says why the run has no energy; `start_stop_s` is by how
     much the integrator may have run longer than the window; each is None if not known. `late_s` is how long stopping
-    the meter was delayed by a lost link.
+    the meter was delayed by a lost link. `is_before_budgets` asks for the checks of earlier versions (Measurement).
     """
     was_measured = _energy_measured(run, missing)
     measurement = _measurement(run, start_s, limits)
     if measurement is None:
         return MeasuredRun(None, None, (was_measured,))
-    measurement = replace(measurement, start_stop_s=start_stop_s, late_s=late_s)
+    measurement = replace(
+        measurement,
+        start_stop_s=start_stop_s,
+        late_s=late_s,
+        is_before_budgets=is_before_budgets,
+    )
     energy = energy_of(measurement.inside(readings), measurement)
     is_of_the_window = is_scorable(run.energy_wh) and integrator_time(measurement).ok
     power_w = (

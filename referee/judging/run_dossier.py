@@ -15,6 +15,7 @@ from referee.contest import Contest
 from referee.contest_rules import DEFAULT
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.bound_rules import rule_of
+from referee.judging.budget_shown import budget_shown
 from referee.judging.run_course import first_served
 from referee.judging.run_figures import current_judgement, power_course
 from referee.store.records import Run
@@ -55,6 +56,7 @@ def dossier_of(
         "happened": happened,
         "refusals": _refusals(contest, run, most),
         "checks": _first(sorted(checks, key=_urgency), most),
+        "budget": budget_shown(judged),
         "judgements": len(store.scores.judgements(run.id)),
         "reviews": _newest([vars(one) for one in store.reviews.of_run(run.id)], most),
         "decisions": [vars(one) for one in decisions],

@@ -293,6 +293,7 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "mean_power_w": judged.mean_power_w,
         "energy_limit": judged.energy_limit,
         "energy_known_by": judged.energy_known_by,
+        "energy_budget": judged.energy_budget,
         "checks": [_check_document(check) for check in judged.checks],
         "needs_review": judged.needs_review,
         "interval": None if judged.interval is None else asdict(judged.interval),

@@ -1,14 +1,18 @@
-"""Uncertainty of a judged run's score, from halves of its images, its meter's error limit, and its team's attempts."""
+"""Uncertainty of a judged run's score, from halves of its images, its energy's budget, and its team's attempts."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import Budget
+from lpirc_power.energy.common_error import load_of, reading_limit
+from lpirc_power.energy.limit_parts import READING
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import (
     LEVEL,
@@ -65,7 +69,7 @@ def interval_from(
 
 
 def _energy_interval(energy_wh: float, uncertainty: float) -> tuple[float, float]:
-    """Return the interval of an energy with this relative limit of error."""
+    """Return the interval of an energy with this relative uncertainty, as of `energy_uncertainty`."""
     half_width = Z * energy_wh * uncertainty / math.sqrt(3)
     return max(energy_wh - half_width, 0.0), energy_wh + half_width
 
@@ -101,18 +105,50 @@ def halved_of(
     limit = interval.energy_uncertainty
     if limit is None or energy_wh is None or not is_scorable(energy_wh):
         return None
-    own_limit = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    budget = budget_of_score(judged)
+    limits = _limits_before_budgets(judged, limit)
+    if budget is not None:
+        limits = _limits_of(budget)
+    is_of_one_range = run.meter_identity and run.setup.range_w
+    of_reading = None if budget is None else reading_limit(budget)
     return Halved(
         judged.map,
         halves,
         energy_wh,
-        shared_limit=limit - own_limit,
-        own_limit=own_limit,
+        shared_limit=limits.of_reading,
+        own_limit=limits.own,
+        load_limit=limits.of_load,
+        load=None if budget is None else load_of(budget),
         images=which and (interval.seed, interval.resamples, which),
-        meter=(run.meter_identity, run.setup)
-        if run.meter_identity and run.setup.range_w
-        else None,
+        meter=(run.meter_identity, run.setup, of_reading) if is_of_one_range else None,
     )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The relative limits of an energy: of the reading, of what depends on the load as well, and of this run alone."""
+
+    of_reading: float
+    of_load: float
+    own: float
+
+
+def _limits_before_budgets(judged: Score, limit: float) -> _Limits:
+    """Return the parts of the limit of error `limit` as the version that judged the run told them.
+
+    To it all of a meter's error was the same at every load, so a board that it published keeps its sure orders.
+    """
+    own = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    return _Limits(limit - own, 0.0, own)
+
+
+def _limits_of(budget: Budget) -> _Limits:
+    shared = _as_rectangle(budget, budget.shared_wh) or 0.0
+    terms = tuple(one for one in budget.terms if one.code == READING and one.is_shared)
+    alone = Budget(budget.energy_wh, terms)
+    of_reading = _as_rectangle(alone, alone.combined_wh) or 0.0
+    of_load = math.sqrt(max(shared**2 - of_reading**2, 0.0))
+    return _Limits(of_reading, of_load, _as_rectangle(budget, budget.own_wh) or 0.0)
 
 
 def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
@@ -149,7 +185,29 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     return [*rows, ("its bias", bias)]
 
 
+def budget_of_score(judged: Score) -> Budget | None:
+    """Return the uncertainty budget of a judged run's energy; None without an energy, or for an earlier judgement."""
+    document = judged.energy_budget
+    return None if document is None else Budget.from_document(document)
+
+
 def energy_uncertainty(judged: Score) -> float | None:
-    """Return the relative error limit of a judged run's energy; None if it is unknown or is 100 % or more."""
+    """Return the relative uncertainty of a judged run's energy, as the half-width of a rectangle.
+
+    It is sqrt(3) x the combined standard uncertainty of the budget; of a judgement without one, the limit of error.
+    None if the limit is unknown or is 100 % or more, or the uncertainty is.
+    """
     limit = judged.energy_limit
-    return limit if limit is not None and limit < 1 else None
+    if limit is None or not limit < 1:
+        return None
+    budget = budget_of_score(judged)
+    if budget is None:
+        return limit
+    found = _as_rectangle(budget, budget.combined_wh)
+    return found if found is not None and found < 1 else None
+
+
+def _as_rectangle(budget: Budget, standard_wh: float | None) -> float | None:
+    """Return a standard uncertainty of a budget as the relative half-width of a rectangle (JCGM 100:2008, 4.3.7)."""
+    relative = budget.relative(standard_wh)
+    return None if relative is None else math.sqrt(3) * relative

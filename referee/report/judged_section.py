@@ -12,6 +12,7 @@ from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT
 from referee.judging.bound_rules import judged_otherwise, rule_of
+from referee.judging.budget_shown import budget_shown
 from referee.judging.released_figures import published_figures
 from referee.judging.run_checks import without_truth
 from referee.judging.run_figures import (
@@ -39,6 +40,7 @@ OF_TEAM = (
     "mean_power_w",
     "energy_limit",
     "energy_known_by",
+    "energy_budget",
     "needs_review",
     "window_s",
     "closed_by",
@@ -104,6 +106,7 @@ def _of_result(
         "is_by_default_rule": rule_of(run) == DEFAULT,
         "other_rules": judged_otherwise(run, judged),
         "above_idle_wh": energy_above_idle_wh(run, judged),
+        "budget": budget_shown(judged),
         "document": json.dumps(document | remarks, indent=1),
     }
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from lpirc_power.addresses.meter_address import standing
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.meter_address import standing
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup
@@ -221,8 +222,7 @@ class ScoreInterval:
     `other_low` and `other_high` for the mAP on one other such set, `unlimited_low` and `unlimited_high` for the mAP on
     unlimited images. `map_spread` is the standard error of the mAP. `map_bias` is a lower bound for how much the mAP is
     too high because the set is small. The score's interval is for the mean over sets of this size. It includes
-    `energy_uncertainty`, the meter's stated accuracy relative to the energy, and is None if there is no score or if
-    that accuracy is unknown.
+    `energy_uncertainty`, relative to the energy, and is None without a score or if that uncertainty is unknown.
 
     BOOTSTRAP, in earlier versions: the mAP has only `map_low`, `map_high` and `map_bias`, and these may be None.
     """
@@ -253,8 +253,8 @@ class Score:
     figures by name, and `map_ilsvrc_det` is None. `mean_power_w` is None unless the energy covers exactly the window.
     `energy_limit` is the largest possible error of the energy, relative to it. `energy_known_by` names the source of
     that limit, or says why there is none. `energy_own_limit` is the part of the limit that differs between runs on one
-    meter. `rules` are the rules of the judgement; None if the run has no recorded rules. Values that an earlier version
-    lacks are None.
+    meter. `energy_budget` is the document of the energy's uncertainty budget (lpirc_power.energy.Budget). `rules` are
+    the rules of the judgement; None if the run has no recorded rules. Values that an earlier version lacks are None.
     """
 
     run: int
@@ -275,6 +275,7 @@ class Score:
     rules: Rules | None = None
     energy_own_limit: float | None = None
     others: dict[str, float] | None = None
+    energy_budget: dict[str, Any] | None = None
 
     @property
     def needs_review(self) -> bool:

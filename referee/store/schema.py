@@ -15,7 +15,7 @@ from referee.store.schema_upgrades import add_codes, add_totals, join_parts, lin
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 19
+VERSION = 20
 ROWID = "rowid"
 
 # fmt: off
@@ -99,6 +99,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "rules": str,  # the rules by which it was judged, as in `runs`; NULL: the run's rules are not bound
             "energy_own_limit": float,  # NULL: no energy, or up to form 15
             "others": str,  # JSON: further figures of a task other than boxes, by name; NULL: boxes
+            "energy_budget": str,  # JSON: lpirc_power.energy.Budget.document(); NULL: no energy, or up to form 19
         },
         {"pk": "id"},
     ),

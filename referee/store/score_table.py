@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +76,10 @@ class ScoreTable:
         another state.
         """
         rules = None if score.rules is None else score.rules.text
-        others = None if score.others is None else json.dumps(score.others)
+        others = _text(score.others)
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
         values["others"] = others
+        values["energy_budget"] = _text(score.energy_budget)
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
         with self._database.transaction() as connection:
             if state and not connection.execute(sql, (score.run, state)).rowcount:
@@ -110,7 +112,8 @@ class ScoreTable:
             int(category): ap for category, ap in json.loads(figures["ap"]).items()
         }
         figures["rules"] = read_rules(figures["rules"])
-        figures["others"] = _others(figures["others"])
+        figures["others"] = _read(figures["others"])
+        figures["energy_budget"] = _read(figures["energy_budget"])
         checks = tuple(
             Check(
                 c["code"],
@@ -170,7 +173,8 @@ class ScoreTable:
             figures = {name: row[name] for name in _FIGURES}
             checks = tuple(told.get(row["id"], ()))
             figures["rules"] = read_rules(figures["rules"])
-            figures["others"] = _others(figures["others"])
+            figures["others"] = _read(figures["others"])
+            figures["energy_budget"] = _read(figures["energy_budget"])
             interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
             score = Score(**figures, ap={}, checks=checks, interval=interval)
@@ -209,7 +213,11 @@ class ScoreTable:
         return tuple(self._database.rows(_MARK)[0])
 
 
-def _others(text: str | None) -> dict[str, float] | None:
+def _text(values: Mapping[str, Any] | None) -> str | None:
+    return None if values is None else json.dumps(values)
+
+
+def _read(text: str | None) -> dict[str, Any] | None:
     return None if text is None else dict(json.loads(text))
 
 

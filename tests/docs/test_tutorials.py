@@ -15,8 +15,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -68,15 +69,22 @@ def served(
     assert "Traceback" not in path.read_text(), path.read_text()
 
 
-def carry_out(page: Path, folder: Path) -> dict[str, str]:
-    """Do what a page says, in order; returns what each command printed."""
+def carry_out(
+    page: Path, folder: Path, instead: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Do what a page says, in order; returns what each command printed.
+
+    `instead` replaces words of the page, such as a long wait by a short one; each must be there.
+    """
     port = own_port()
+    told = page.read_text().replace("8080", str(port))
+    for words, others in instead.items():
+        assert words in told
+        told = told.replace(words, others)
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     printed = {}
     with contextlib.ExitStack() as until_the_end:
-        for kind, name, block in MARKED.findall(
-            page.read_text().replace("8080", str(port))
-        ):
+        for kind, name, block in MARKED.findall(told):
             text = "".join(line[4:] or line for line in block.splitlines(keepends=True))
             if kind == "file":
                 (folder / name).write_text(text)
@@ -144,6 +152,33 @@ def test_a_first_measurement(tmp_path: Path) -> None:
     assert "mAP" in printed["referee score truth.csv found.csv"]
     assert "36" in printed["meter probe sim:constant:36W"]
     assert (tmp_path / "run.csv").is_file()
+
+
+def test_a_laboratory_measurement(tmp_path: Path) -> None:
+    shorter = {"-- sleep 40": "-- sleep 9", "-- sleep 30": "-- sleep 1"}
+    printed = carry_out(ROOT / "docs" / "lab.md", tmp_path, shorter)
+    recorded, _, compared, _, worked = printed.values()
+    for word in ("warm-up ", "attempt 3 ", "mean energy ", "interval ", "advice "):
+        assert f"\n{word}" in recorded
+    # A busy machine starts `meter mark` so slowly that seconds of work may not show.
+    shown = r"^(new takes [\d.]+ % less, interval |No difference is shown: new takes )"
+    assert re.search(shown, compared)
+    assert "which do not cancel" not in compared
+    assert "several meters" not in compared
+    assert "inference" in (tmp_path / "new-1.json").read_text()
+    assert (tmp_path / "new.html").is_file()
+    above = re.search(r"^above idle +(\S+) Wh \+-.*; idle 20 W over ", worked, re.M)
+    assert above is not None
+    assert float(above[1]) > 16 * 4 / 3600 / 2
+
+
+def test_a_look_at_a_measurement(tmp_path: Path) -> None:
+    printed = carry_out(ROOT / "docs" / "lab-pages.md", tmp_path)
+    assert "integrator-trapezoid" in (tmp_path / "run.html").read_text()
+    checked = printed["meter check old.csv"]
+    assert "'Power (mW)' is the power in mW" in checked
+    assert "so the energy has no uncertainty" in checked
+    assert "readings are in run.parquet" in printed["meter export run.csv"]
 
 
 @pytest.mark.skipif(

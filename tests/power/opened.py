@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lpirc_power.addresses.visa_address import identity
 from lpirc_power.clocks import Clocks
-from lpirc_power.visa_address import identity
 from lpirc_power.wt300.driver import Wt300
 from lpirc_power.wt300.former_settings import FormerSettings
 

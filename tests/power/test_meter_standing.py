@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import is_loopback, open_meter, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.meter import Identity
-from lpirc_power.meter_address import is_loopback, open_meter, standing
 from lpirc_power.meter_standing import Standing
 from tests.power.foreign import served
 

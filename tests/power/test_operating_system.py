@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -94,6 +95,23 @@ def test_a_simulated_meter_is_started_and_recorded(
     assert recorded.returncode == 0, recorded.stderr
     lines = (tmp_path / "power.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 2
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_workload_marks_its_phases(system: str, tmp_path: Path) -> None:
+    work = (
+        "import time; from lpirc_power import mark\nwith mark('work'): time.sleep(0.6)"
+    )
+    recorded = run(
+        system, tmp_path, "meter", "record", "sim:", "--output", "power.csv", "--json",
+        "--", sys.executable, "-c", work,
+    )  # fmt: skip
+    facts = json.loads(recorded.stdout.splitlines()[-1])
+    assert [one["name"] for one in facts["marks"]] == ["work"]
+    assert facts["marks"][0]["count"] == 1
+    assert recorded.stderr.startswith("meter: The energy needs review") or (
+        recorded.stderr == ""
+    )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -293,6 +293,18 @@ OTHERS = {
     "referee/evidence/recomputed_run.py",  # in a temporary folder, for the time of a verification
     "client/lpirc_client/timeline.py",
     "client/lpirc_client/work.py",  # what it fetched is hashed before each use
+    # a laboratory's pages, plots and exports, which are made again from the recording
+    *(
+        "power/lpirc_power/cli/page_file.py",
+        "power/lpirc_power/measurement_files/parquet_export.py",
+        "power/lpirc_power/notebook/plot.py",
+    ),
+    # a laboratory's recording: what a cut at any byte leaves of it is read in tests/power
+    *(
+        "power/lpirc_power/record/record_file.py",
+        "power/lpirc_power/recording_run/kept_record.py",
+        "power/lpirc_power/recording_run/logbook.py",
+    ),
 }
 
 

@@ -50,7 +50,7 @@ def new_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
     monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess",
+        "lpirc_power.addresses.simulator_address.subprocess",
         warm_programs.Simulators,
     )
 

@@ -113,6 +113,19 @@ def test_errors_of_two_meters_are_independent_and_that_of_one_meter_is_common() 
         assert apart == pytest.approx(0.729, abs=0.002)
 
 
+def test_what_depends_on_the_load_is_common_on_one_meter_only_where_loads_are_alike() -> (
+    None
+):
+    limits = {"load_limit": 0.01, "meter": "m"}
+    better = run(energy_wh=2.0, load=(10.0, 12.0), **limits)
+    other = run(energy_wh=2.01, load=(10.1, 12.1), **limits)
+    assert chance_of_order(better, other) == 1.0
+    for different in ((10.0, 13.0), (10.5, 12.0), None):
+        apart = chance_of_order(better, replace(other, load=different))
+        assert apart == pytest.approx(0.729, abs=0.002)
+    assert chance_of_order(better, replace(other, meter="n")) < 0.75
+
+
 def test_what_a_run_does_not_share_with_others_on_its_meter_counts_there_too() -> None:
     """15 uWh between two equal programs of 0.1 Wh: 8 ms of the log-out. Start and stop alone may cost 0.1 %."""
     sure, unsure = (

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TextIO
 
 import click
 
+from lpirc_power.endings import on_endings
 from lpirc_power.errors import MeterError
-from lpirc_power.operating_system import ENDINGS, heeded_endings
+from lpirc_power.operating_system import ENDINGS
 
 
 class StatedFailure(click.ClickException):
@@ -29,32 +31,47 @@ class StatedFailure(click.ClickException):
         to_stderr(f"meter: {self.message}")
 
 
-class Boundary(click.Group):
-    """Click group that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
+@contextlib.contextmanager
+def _failures_stated() -> Iterator[None]:
+    try:
+        yield
+    except MeterError as error:
+        raise StatedFailure(error.sentence) from error
+    except KeyboardInterrupt as error:
+        # The exit code of a shell, 128 + the signal's number.
+        ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
+        name = "Ctrl-C" if ending is signal.SIGINT else ending.name
+        raise StatedFailure(
+            f"Ended by {name}, before there was a result.", 128 + ending
+        ) from error
+    except BrokenPipeError:
+        # The reader of stdout went away (`| head`).
+        _abandon(sys.stdout)
+        raise click.exceptions.Exit(1) from None
+    except OSError as error:
+        # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
+        _abandon(sys.stdout)
+        place = f"{error.filename}: " if error.filename else ""
+        raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
+class Bounded(click.Command):
+    """Click command that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
+
+    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+        """Read the options, of which --help and --version print, and turn known failures into a StatedFailure."""
+        _print_any_name()
+        with _failures_stated():
+            return super().make_context(*arguments, **given)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn its known failures into a StatedFailure."""
-        try:
-            with on_endings(interrupt):
-                return super().invoke(ctx)
-        except MeterError as error:
-            raise StatedFailure(error.sentence) from error
-        except KeyboardInterrupt as error:
-            # The exit code of a shell, 128 + the signal's number.
-            ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
-            name = "Ctrl-C" if ending is signal.SIGINT else ending.name
-            raise StatedFailure(
-                f"Ended by {name}, before there was a result.", 128 + ending
-            ) from error
-        except BrokenPipeError:
-            # The reader of stdout went away (`| head`).
-            _abandon(sys.stdout)
-            ctx.exit(1)
-        except OSError as error:
-            # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
-            _abandon(sys.stdout)
-            place = f"{error.filename}: " if error.filename else ""
-            raise StatedFailure(f"{place}{error.strerror or error}.") from error
+        with _failures_stated(), on_endings(interrupt):
+            return super().invoke(ctx)
+
+
+class Boundary(Bounded, click.Group):
+    """Click group whose commands report failures so."""
 
 
 def to_stderr(sentence: str) -> None:
@@ -85,27 +102,20 @@ def warnings_printed() -> Iterator[None]:
         log.removeHandler(handler)
 
 
+def _print_any_name() -> None:
+    """Let stdout take each name of a file: the bytes of one that is no text, and "?" for what it cannot show."""
+    stdout = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
+        is_utf8 = stdout.encoding.lower() in ("utf-8", "utf8")
+        stdout.reconfigure(errors="surrogateescape" if is_utf8 else "replace")
+
+
 def _abandon(stream: TextIO) -> None:
     # Otherwise the interpreter writes the rest at exit, and fails again.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Call `act` on the signals that end a command; use in the main thread. An ignored SIGHUP (nohup) stays ignored.
-
-    An ignored SIGINT is handled, though: a shell ignores SIGINT for a job that a script starts with `&`, and such a
-    script then ends a recording with `kill -INT`.
-    """
-    former = {number: signal.signal(number, act) for number in heeded_endings()}
-    try:
-        yield
-    finally:
-        for number, before in former.items():
-            signal.signal(number, before)
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:

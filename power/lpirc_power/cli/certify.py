@@ -11,11 +11,11 @@ import click
 
 from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.certifying import Certification
-from lpirc_power.cli.logbook import require_folder
 from lpirc_power.cli.options import Figure, address_argument, setup_options
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.presence import is_there
+from lpirc_power.recording_run.logbook import require_folder
 
 FORM: Final = "meter-certify-1"
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import click
 
-from lpirc_power.cli.program import Course
-from lpirc_power.cli.recording_run import Order, recorded
+from lpirc_power.addresses.meter_address import MeterAddress, standing
+from lpirc_power.cli.boundary import warnings_printed
 from lpirc_power.cli.transcript import Transcript
 from lpirc_power.cli.updates import Updates, start_sentence
 from lpirc_power.clocks import real_clocks
@@ -27,8 +27,10 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.meter_address import MeterAddress, standing
 from lpirc_power.recording import header_line, row
+from lpirc_power.recording_run.course import Course
+from lpirc_power.recording_run.recorder import Order
+from lpirc_power.recording_run.single_run import recorded
 from lpirc_power.report.reading_facts import figure, identity_facts
 from lpirc_power.sampling.polling import RETRY_S
 from lpirc_power.visa.link_failures import host_of
@@ -99,12 +101,13 @@ class Certification:
         pulled: bool = False,
     ) -> None:
         """Record a run as `meter record` does, at the known load `load_w` if given, or with the link `pulled`."""
-        course = Course(seconds, (), real_clocks().monotonic)
+        clocks = real_clocks()
+        course = Course(seconds, (), clocks.monotonic)
         with tempfile.TemporaryDirectory() as folder:
-            order = Order(
-                self.address, self.setup, Path(folder, "run.csv"), False, None, False
-            )
-            run = self._try(name, lambda: recorded(order, course)[0])
+            file = Path(folder, "run.csv")
+            order = Order(self.address, self.setup, file, duration_s=seconds)
+            with warnings_printed():
+                run = self._try(name, lambda: recorded(order, course, clocks)[0])
         course.require_going_on()
         if run is None:
             return

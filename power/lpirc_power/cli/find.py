@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lpirc_power.addresses.driver_registry import problems
 from lpirc_power.cli.boundary import to_stderr
 from lpirc_power.cli.options import json_option
-from lpirc_power.driver_registry import problems
 from lpirc_power.errors import NamedMeterError
 
 if TYPE_CHECKING:
-    from lpirc_power.meter_search import Found, Search
+    from lpirc_power.addresses.meter_search import Found, Search
 
 
 class NothingFound(NamedMeterError):
@@ -33,7 +33,7 @@ def find(as_json: bool) -> None:
     a serial port. It does not search GPIB. Installed drivers of other makers list their own meters.
     """
     # VISA takes a fifth of a second to import.
-    from lpirc_power.meter_search import search
+    from lpirc_power.addresses.meter_search import search
 
     for problem in problems():
         to_stderr(f"meter: {problem}")
@@ -68,7 +68,7 @@ def _silence(result: Search) -> str:
         skipped = f" Not searched: {'; '.join(result.not_looked)}."
     return (
         f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on and its cable is "
-        "connected. A meter in the network is found only if this machine is in the same network and no firewall blocks "
-        "UDP port 111. Give the address of a meter in another network as "
+        "connected. The broadcast finds an instrument only if this machine is in the same network and no firewall "
+        "blocks UDP port 111. Give the address of a meter in another network as "
         "TCPIP::HOST::INSTR, and of a meter on GPIB as GPIB0::1."
     )

@@ -8,10 +8,10 @@ from typing import Final
 
 import click
 
+from lpirc_power.addresses.meter_address import limits_at, open_meter, standing
 from lpirc_power.cli.options import address_argument, element_option, json_option
 from lpirc_power.clocks import Clocks, real_clocks
 from lpirc_power.meter import Meter, Reading
-from lpirc_power.meter_address import open_meter, standing
 from lpirc_power.report.probe_report import Probe, probe_facts, probe_lines
 
 LONGEST_WAIT_S: Final = 3.0
@@ -43,6 +43,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
             meter.peaks(),
             reading,
             element,
+            limits_at(address, meter.identity),
         )
     click.echo(
         json.dumps(probe_facts(found), indent=2)

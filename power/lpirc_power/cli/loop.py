@@ -9,9 +9,9 @@ from typing import IO
 import click
 
 from lpirc_power.cli.options import DURATION, address_argument
-from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
+from lpirc_power.recording_run.course import Course
 from lpirc_power.sampling.inference_loop import metered
 
 

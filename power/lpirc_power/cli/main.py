@@ -11,13 +11,18 @@ from lpirc_power.cli.boundary import Boundary
 
 COMMANDS: Final = {
     "certify": "certify.certify",
+    "check": "check.check",
+    "compare": "compare.compare",
+    "export": "export.export",
     "fault": "fault.fault",
     "find": "find.find",
     "loop": "loop.loop",
+    "mark": "mark.mark",
     "probe": "look.probe",
     "ptd": "ptd.ptd",
     "range": "ranging.range_command",
     "record": "record.record",
+    "report": "report.report",
     "simulate": "simulate.simulate",
     "unlock": "unlock.unlock",
     "watch": "watch.watch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -33,6 +33,13 @@ class Figure(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a usable number.", param, ctx)
         return number
+
+
+def require_one(duration: float | None, command: Sequence[str]) -> None:
+    """Raise a usage error if both a duration and a command are given."""
+    if command and duration is not None:
+        words = f"Give either --duration or a COMMAND, not both; {command[0]!r} was taken for a COMMAND"
+        raise click.UsageError(f"{words}, since it is not the address of a meter.")
 
 
 DURATION: Final = Figure("S", most=LONGEST_S)

@@ -11,23 +11,19 @@ from typing import IO
 
 import click
 
-from lpirc_power.cli.boundary import on_endings, warnings_printed
-from lpirc_power.cli.options import address_argument, element_option
+from lpirc_power.cli.boundary import warnings_printed
+from lpirc_power.cli.options import address_argument
 from lpirc_power.clocks import real_clocks
-from lpirc_power.endings import setting
+from lpirc_power.endings import on_endings, setting
 from lpirc_power.errors import MeterError
+from lpirc_power.meter import ELEMENTS
 from lpirc_power.operating_system import FREES_PORTS_LATE, LONGEST_WAIT_S
-from lpirc_power.ptd_protocol import Daemon
+from lpirc_power.ptd.device import TYPES, address_of, wanted
+from lpirc_power.ptd.protocol import Daemon
 
 
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
-@click.argument(
-    "kind",
-    metavar="[TYPE]",
-    nargs=-1,
-    type=click.Choice(["49", "52"]),
-    expose_value=False,
-)
+@click.argument("kinds", metavar="[TYPE]", nargs=-1, type=click.Choice(TYPES))
 @address_argument
 @click.option(
     "-l",
@@ -44,15 +40,53 @@ from lpirc_power.ptd_protocol import Daemon
     show_default=True,
     help="TCP port.",
 )
-@element_option
-def ptd(address: str, log: IO[str], port: int, element: str) -> None:
+@click.option(
+    "-c",
+    "channels",
+    metavar="FIRST,COUNT",
+    help="The channels of a multichannel device, or one channel.",
+)
+@click.option("-D", "is_dc", is_flag=True, help="Measure direct current.")
+@click.option(
+    "-n",
+    "interface",
+    flag_value="n",
+    help="ADDRESS is the host name or IP address of a meter in the network.",
+)
+@click.option(
+    "-g", "interface", flag_value="g", help="ADDRESS is the number of a meter on GPIB."
+)
+@click.option(
+    "-b", "board", type=click.IntRange(0), help="With -g: the number of the GPIB board."
+)
+@click.option(
+    "--element",
+    type=click.Choice(ELEMENTS),
+    help="Input element, or the sum of all; default: 1.",
+)
+def ptd(
+    kinds: tuple[str, ...],
+    address: str,
+    log: IO[str],
+    port: int,
+    channels: str | None,
+    is_dc: bool,
+    interface: str | None,
+    board: int | None,
+    element: str | None,
+) -> None:
     """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.
 
-    The command replaces SPEC PTDaemon but reports its own name, so the compliance check refuses the result. TYPE, the
-    harness's number of a WT310 (49) or WT330 (52), changes nothing. Mode, filters and crest factor stay as set in the
-    meter. The command listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings.
-    docs/mlperf.md shows how to use it.
+    The command replaces SPEC PTDaemon but reports its own name, so the compliance check refuses the result. TYPE is the
+    harness's number of the device: 49 (WT310), 52 (WT330), 77 (WT330 with several channels), 549 and 586 (direct
+    current). Filters and crest factor stay as set in the meter, and so does the mode, unless -D is given. The command
+    listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings. docs/mlperf.md shows how to use it.
     """
+    if len(kinds) > 1:
+        raise click.UsageError(f"One TYPE is enough, not {' '.join(kinds)}.")
+    kind = kinds[0] if kinds else None
+    asked = wanted(kind, channels, element, is_dc=is_dc)
+    address = address_of(address, interface, board)
 
     class Conversation(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -71,7 +105,7 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
         # A signal only ends the waiting: interrupting a query to the meter leaves the link out of step.
         stack.enter_context(on_endings(setting(ended)))
         record = functools.partial(print, file=log, flush=True)
-        daemon = Daemon(address, element, real_clocks(), record, click.echo)
+        daemon = Daemon(address, asked, real_clocks(), record, click.echo)
         stack.callback(daemon.close)
         try:
             server = stack.enter_context(Server(("127.0.0.1", port), Conversation))

@@ -10,15 +10,16 @@ from typing import TypeVar
 
 import click
 
+from lpirc_power.addresses.meter_address import limits_at, standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
 from lpirc_power.cli.options import (
     DURATION,
     Figure,
     address_argument,
     json_option,
+    require_one,
     setup_options,
 )
-from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError, PassingMeterError
 from lpirc_power.meter import (
@@ -29,9 +30,10 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.meter_address import standing
+from lpirc_power.recording_run.course import Course
 from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.meter_session import MeterSession
+from lpirc_power.sampling.outages import Outages
 from lpirc_power.sampling.polling import updates
 from lpirc_power.wt300.range_fit import Drawn, drawn
 
@@ -82,6 +84,7 @@ def range_command(
         raise click.UsageError(
             "Ranges are found for one element: name the one with the largest load."
         )
+    require_one(duration, command)
     run = Course(duration, command, real_clocks().monotonic)
     with run.interruptible():
         found = _ranged(address, setup, headroom, run)
@@ -116,7 +119,9 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     load = drawn(readings, peaks)
     if math.isnan(load.voltage_v + load.current_a):
         raise _nothing_seen(load)
-    return Ranged(identity, standing(identity, address), setup, choices, load, headroom)
+    counts = standing(identity, address)
+    limits = limits_at(address, identity)
+    return Ranged(identity, counts, setup, choices, load, headroom, limits)
 
 
 def _nothing_seen(load: Drawn) -> MeterError:
@@ -136,26 +141,26 @@ def _taken(
 
     A lost link loses readings but does not end the run.
     """
-    lost = False
+    outages = Outages()
+    monotonic = real_clocks().monotonic
+
+    def say(line: str) -> None:
+        if line:
+            to_stderr(f"meter: {line}")
 
     def asked(ask: Callable[[Meter], Answer]) -> Answer | None:
-        nonlocal lost
         try:
             meter = session.meter()
-            if lost:
-                if meter.changes(setup):
-                    session.configure(setup)  # it was switched off and on
-                to_stderr(f"meter: The meter {meter.identity} is back.")
-                lost = False
-            return ask(meter)
+            if outages.is_lost and meter.changes(setup):
+                session.configure(setup)  # it was switched off and on
+            answer = ask(meter)
         except PassingMeterError as error:
             session.drop()
-            if not lost:
-                to_stderr(
-                    f"meter: {error.sentence} Trying again until the end of the run."
-                )
-            lost = True
+            told = f"{error.sentence} Trying again until the end of the run."
+            say(outages.lost(told, monotonic()))
             return None
+        say(outages.back(f"The meter {meter.identity} is back.", monotonic()))
+        return answer
 
     readings = []
     peaks = []

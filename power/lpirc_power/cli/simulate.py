@@ -83,7 +83,8 @@ def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
 
     With --pty the next line is `serial PATH`, with --control `control HOST:PORT`.
 
-    Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
+    Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W,
+    while:FILE,idle=2W,busy=9W: the load works as long as FILE is there.
     """
     if commands:
         click.echo("\n".join(command_lines()))

@@ -6,11 +6,11 @@ import json
 
 import click
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.cli.options import address_argument, json_option
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterRefused
 from lpirc_power.meter import IntegratorState
-from lpirc_power.meter_address import open_meter
 
 
 @click.command(short_help="Unlock the keys of a meter's panel.")

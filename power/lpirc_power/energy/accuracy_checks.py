@@ -54,7 +54,7 @@ def accuracy(energy: Energy) -> Check:
 def _sentence(energy: Energy, *, ok: bool) -> str:
     if energy.meter_limit is None:
         return energy.unknown
-    at_worst = "at worst " if energy.automatic else ""
+    at_worst = "at worst " if energy.is_at_worst else ""
     sentence = f"The meter's limit of error is {at_worst}{energy.meter_limit:.3%} of the energy"
     sentence += f" by {energy.source}" if energy.source else ""
     if drifts := energy.drift >= DRIFT_TOLD * energy.meter_limit:
@@ -63,15 +63,15 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
             "level was "
             f"compensated{f' ({energy.drift_source})' if energy.drift_source else ''}"
         )
-    if energy.signal is None:
+    if energy.is_larger_of_two:
         sentence += ", the larger limit of AC and DC, since the readings do not show which of both it is"
     if ok:
         return f"{sentence}."
-    advice = (
-        "fix the ranges after a ranging run"
-        if energy.automatic
-        else "use smaller ranges"
-    )
+    advice = "use smaller ranges"
+    if energy.is_at_worst:
+        advice = "fix the ranges after a ranging run"
+    elif not energy.depends_on_ranges:
+        advice = "it depends on no range, so only a more exact meter has less"
     if drifts:
         advice += (
             ", and if the temperature is steadier, write a smaller ambient_change_c"
@@ -83,7 +83,8 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     """`unseen-energy`: the energy that no reading covers may be wrong by at most the meter's limit of error.
 
     The check is a warning with automatic ranges, which change unseen by themselves, and for a meter without known
-    limits, which may have no ranges. Where the limit of error is not known, LARGEST_UNCERTAINTY is used.
+    limits, which may have no ranges. It is an error if a meter without ranges counted less than the least power takes.
+    Where the limit of error is not known, LARGEST_UNCERTAINTY is used.
     In addition, the check allows for the delay of a reading after its update, and for the time that starting and
     stopping took, each at the largest power. At least half of the window must be covered by readings.
     """
@@ -108,12 +109,28 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
         "off_wh": unseen.off_wh,
     }
     sentence = _unseen_sentence(measured, energy, allowed_wh, ok=ok)
-    severity: Severity = (
-        "warning" if energy.automatic or energy.source is None else "error"
-    )
+    is_open = energy.automatic or energy.source is None
+    severity: Severity = "warning" if is_open else "error"
+    is_told = not ok and not measured.is_before_budgets
+    if is_told and _lacks_energy(energy, allowed_wh):
+        severity = "error"
+        sentence += (
+            " WH rose by less than the least power that was read takes: its counter may have begun anew, or the load "
+            "was off."
+        )
     return check(
         "unseen-energy", ok, severity, sentence, **figures, allowed_wh=allowed_wh
     )
+
+
+def _lacks_energy(energy: Energy, allowed_wh: float) -> bool:
+    """Return True if a meter without ranges, which change nothing unseen, counted too little while it was not seen."""
+    unseen = energy.unseen
+    lacking_wh = math.fsum(
+        max(-one.bounds_wh(unseen.least_w, unseen.most_w)[1], 0.0)
+        for one in unseen.stretches
+    )
+    return not energy.has_ranges and lacking_wh > allowed_wh
 
 
 def _unseen_sentence(

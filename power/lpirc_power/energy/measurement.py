@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
 
@@ -43,6 +44,9 @@ class Measurement:
     why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
     time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
+    `limits_refused` says why limits of error that were stated cannot be used, as a sentence.
+    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age and
+    were never read twice, and energy that a meter without ranges lost unseen was a warning.
     """
 
     integrator_wh: float
@@ -58,6 +62,8 @@ class Measurement:
     late_s: float = 0.0
     standing: Standing | None = None
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
+    is_before_budgets: bool = False
+    limits_refused: str = ""
 
     @property
     def elapsed_s(self) -> float:
@@ -69,11 +75,10 @@ class Measurement:
         """Return the largest time by which the integrator may have outlasted the window because of start and stop."""
         return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
-    def inside(self, readings: Sequence[Reading]) -> list[Reading]:
+    def inside(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Return the readings in the window."""
-        return [
-            one for one in readings if self.start_s <= one.monotonic_s <= self.end_s
-        ]
+        times_s = column(readings, "monotonic_s")
+        return chosen(readings, (self.start_s <= times_s) & (times_s <= self.end_s))
 
     @property
     def exact(self) -> bool:
@@ -82,6 +87,24 @@ class Measurement:
             not self.integrator_s.is_integer()
             or 0 < self.integrator_s == self.setup.integrator_timer_s
         )
+
+    def age_s(self, readings: Sequence[Reading]) -> float:
+        """Return how old a value of the counter may be when it is read.
+
+        If the driver states no age, that is one update interval for a meter whose TIME has fractions of a second: it is
+        a counter that is read and not told to start. It is 0 for others, which integrate between two commands.
+        """
+        if self.is_before_budgets:
+            return 0.0
+        if self.limits is not None and self.limits.age_s is not None:
+            return self.limits.age_s
+        return 0.0 if self.is_time_whole(readings) else self.setup.update_interval_s
+
+    def is_time_whole(self, readings: Sequence[Reading]) -> bool:
+        """Return True if the integrator's time was in whole seconds, at the end and in the last two readings."""
+        times_s = [self.integrator_s, *(one.integrator_s for one in readings[-2:])]
+        known_s = (one for one in times_s if math.isfinite(one))
+        return all(one.is_integer() for one in known_s)
 
     @property
     def energy_s(self) -> float:

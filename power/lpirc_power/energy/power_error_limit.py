@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from lpirc_power.meter import ALL_ELEMENTS, Limits, Setup
+from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits, Setup
+from lpirc_power.own_term import own_limit_w
 
 Signal = Literal["ac", "dc"] | None
 """Kind of signal: AC of 45 to 66 Hz, or DC; None if unknown."""
@@ -30,11 +31,45 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a limit of error: the limit of one input quantity in `unit`, and the watts for each unit of it.
+
+    Parts of one `group` are one error, stated in parts: they are added as they are. A part that a driver states as its
+    own has a `name` for people and a `source`.
+    """
+
+    code: str
+    half_width: float
+    unit: str
+    sensitivity_w: float
+    group: str = ""
+    name: str = ""
+    source: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """Return True if a driver states the part as its own."""
+        return bool(self.name)
+
+
+def percent_part(code: str, share: float, whole_w: float, group: str = "") -> Part:
+    """Return the part that is a share of a power."""
+    return Part(code, 100.0 * share, "%", whole_w / 100.0, group)
+
+
+@dataclass(frozen=True)
 class Limit:
-    """Limit of error in watts; `drift_w` is its part for the DC zero level, 0 if the limit is for AC."""
+    """Limit of error in watts; `drift_w` is its part for the DC zero level, 0 if the limit is for AC.
+
+    The limit is the sum of its `parts`. Limits under a setup include crest factor and line filter, so those are part of
+    range and reading here; `limit_parts` states them on their own. `is_larger_of_two` is True if the signal is unknown,
+    and the limits of AC and DC differ.
+    """
 
     whole_w: float
     drift_w: float
+    parts: tuple[Part, ...] = ()
+    is_larger_of_two: bool = False
 
 
 def power_range_w(
@@ -54,7 +89,7 @@ def power_range_w(
         return None
     volts = voltage_v / AUTO_RANGE_LEAST if volts is None else volts
     amperes = current_a / AUTO_RANGE_LEAST if amperes is None else amperes
-    found_w = volts * amperes * _elements(setup, limits)
+    found_w = volts * amperes * elements_of(setup, limits)
     return found_w if math.isfinite(found_w) else None
 
 
@@ -84,6 +119,16 @@ def dc_drift_w(
     drift = None if limits is None else limits.drift
     if drift is None:
         return 0.0
+    of_voltage_v, of_current_a = dc_drifts(setup, drift, voltage_v, current_a)
+    volts = abs(voltage_v)
+    amperes = abs(current_a)
+    return (of_voltage_v * amperes + of_current_a * volts) * elements_of(setup, limits)
+
+
+def dc_drifts(
+    setup: Setup, drift: Drift, voltage_v: float, current_a: float
+) -> tuple[float, float]:
+    """Return by how many volts and amperes the zero level of one element drifts, as in `dc_drift_w`."""
     volts = abs(voltage_v)
     amperes = abs(current_a)
     fixed_v = setup.voltage_range_v
@@ -96,7 +141,7 @@ def dc_drift_w(
     range_a = amperes / AUTO_RANGE_LEAST if fixed_a is None else fixed_a
     of_voltage_v = drift.voltage_range_share_per_c * range_v * setup.ambient_change_c
     of_current_a = drift.current_a_per_c(range_a) * setup.ambient_change_c
-    return (of_voltage_v * amperes + of_current_a * volts) * _elements(setup, limits)
+    return of_voltage_v, of_current_a
 
 
 def limit_of(
@@ -127,14 +172,18 @@ def limit_of(
         else range_w
     )
     factor = power / apparent if apparent else 1.0
-    influence_w = (
-        limits.apparent_share * apparent * math.sqrt(1.0 - factor**2)
-    )  # P x tan(phi) = S x sin(phi)
+    reactive_va = apparent * math.sqrt(1.0 - factor**2)  # P x tan(phi) = S x sin(phi)
+    influence_w = limits.apparent_share * apparent * math.sqrt(1.0 - factor**2)
     ac = Limit(
         limits.reading_share * power
         + limits.range_share * full_w * factor
         + influence_w,
         0.0,
+        (
+            percent_part("reading", limits.reading_share, power),
+            percent_part("range", limits.range_share, full_w * factor, "range"),
+            percent_part("power-factor", limits.apparent_share, reactive_va),
+        ),
     )
     if signal == "ac":
         return ac
@@ -145,8 +194,20 @@ def limit_of(
         if limits.dc_reading_share is None
         else limits.dc_reading_share
     )
-    dc = Limit(dc_reading * power + limits.dc_range_share * full_w + drift_w, drift_w)
-    return dc if signal == "dc" or dc.whole_w >= ac.whole_w else ac
+    dc = Limit(
+        dc_reading * power + limits.dc_range_share * full_w + drift_w,
+        drift_w,
+        (
+            percent_part("reading", dc_reading, power),
+            percent_part("range", limits.dc_range_share, full_w, "range"),
+            Part("zero-drift", drift_w, "W", 1.0),
+        ),
+    )
+    if signal == "dc":
+        return dc
+    larger = dc if dc.whole_w >= ac.whole_w else ac
+    is_same = math.isclose(ac.whole_w, dc.whole_w)
+    return replace(larger, is_larger_of_two=not is_same)
 
 
 def limit_w(
@@ -163,38 +224,32 @@ def limit_w(
 
 def limit_of_load(setup: Setup, limits: Limits | None, load: Load) -> Limit | None:
     """Return `limit_of` for the mean power of a load measured with a setup."""
+    voltage_v = load.voltage_v
+    current_a = load.current_a
+    power_w = load.power_w
+    apparent_va = load.apparent_va
     known = None if limits is None else limits.under(setup)
-    range_w = power_range_w(setup, limits, load.voltage_v, load.current_a)
-    signal = signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va)
-    drift_w = dc_drift_w(setup, known, load.voltage_v, load.current_a)
-    return limit_of(load.power_w, load.apparent_va, range_w, known, signal, drift_w)
-
-
-def relative_uncertainty(
-    power_w: float,
-    apparent_va: float,
-    range_w: float | None,
-    limits: Limits | None,
-    signal: Signal = "ac",
-) -> float | None:
-    """Return the limit of error of an energy, without drift, relative to the energy: 0.00626 is +-0.626 %.
-
-    `power_w` is the energy's mean power, `apparent_va` the mean apparent power. None if `limit_w` is None or the power
-    is not above 0.
-    """
-    limit = limit_w(power_w, apparent_va, range_w, limits, signal)
-    return limit / power_w if limit is not None and power_w > 0 else None
+    range_w = power_range_w(setup, limits, voltage_v, current_a)
+    signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)
+    drift_w = dc_drift_w(setup, known, voltage_v, current_a)
+    return limit_of(power_w, apparent_va, range_w, known, signal, drift_w)
 
 
 def uncertainty(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
 ) -> float | None:  # fmt: skip
-    """Return the limit of error of a mean load measured with a setup, drift included, relative to its power."""
+    """Return the limit of error of a mean load measured with a setup, relative to its power.
+
+    It includes drift and what the driver states as its own.
+    """
     found = limit_of_load(
         setup, limits, Load(voltage_v, current_a, power_w, apparent_va)
     )
-    return found.whole_w / power_w if found is not None and power_w > 0 else None
+    if found is None or limits is None or power_w <= 0:
+        return None
+    return (found.whole_w + own_limit_w(limits.own, power_w)) / power_w
 
 
-def _elements(setup: Setup, limits: Limits | None) -> int:
+def elements_of(setup: Setup, limits: Limits | None) -> int:
+    """Return how many elements are in what is measured: all of the model if it is their sum, else 1."""
     return limits.elements if limits and setup.element == ALL_ELEMENTS else 1

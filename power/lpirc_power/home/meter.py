@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Protocol
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterBusy, MeterRangeError, MeterRefused
+from lpirc_power.home.counter_wrap import CounterWatch, Wrap
 from lpirc_power.meter import (
     ALL_ELEMENTS,
     UNOFFICIAL,
@@ -20,9 +21,10 @@ from lpirc_power.meter import (
     Setup,
     Status,
 )
+from lpirc_power.reading_problem import is_number
 
 UPDATE_INTERVAL_S: Final = 0.25
-"""Update interval until the meter is set up: the factory setting of a WT310."""
+"""Update interval until the meter is set up, if the driver states none: the factory setting of a WT310."""
 SHORTEST_UPDATE_S: Final = 0.01
 LONGEST_UPDATE_S: Final = 60.0
 LONGEST_TIMER_S: Final = 10000 * 3600
@@ -44,6 +46,15 @@ class Sample:
     current_a: float = math.nan
     apparent_va: float = math.nan
     power_factor: float = math.nan
+
+    def __post_init__(self) -> None:
+        """Raise TypeError for what is no number, as the text of an answer."""
+        for one in fields(self):
+            value: object = getattr(self, one.name)
+            if not is_number(value):
+                raise TypeError(
+                    f"{one.name} of a Sample is {value!r:.40}, where a number must be"
+                )
 
 
 def unofficial(model: str, serial: str, firmware: str) -> Identity:
@@ -69,16 +80,21 @@ class Sensor(Protocol):
 class Integrator:
     """Adds up a sensor's energy while it runs; stops by itself when its timer has run out.
 
+    A sensor that counts anew was restarted, and the energy between is unknown: the state is then ERROR, and the sums
+    are those before. A counter that is full and begins at 0 again has a `wrap`.
+
     The timer runs on `running_s`. If it ends between two looks, the energy of the part before its end is counted.
     `energy_wh` and `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wrap: Wrap | None = None) -> None:
+        self.wrap = wrap
         self.state = IntegratorState.RESET
         self.energy_wh = 0.0
         self.running_s = 0.0
         self._left_s = math.inf
         self._last: Sample | None = None
+        self._watch: CounterWatch | None = None
 
     def reset(self, timer_s: float) -> None:
         """Clear the sums and set the timer; 0 s means no timer."""
@@ -94,14 +110,28 @@ class Integrator:
             )
         self.state = IntegratorState.START
         self._last = sample
+        self._watch = None
+        if self.wrap is not None:
+            self._watch = CounterWatch(
+                self.wrap, sample.energy_wh, sample.running_s, sample.power_w
+            )
 
     def advance(self, sample: Sample) -> None:
         """Add the energy since the last call if the integrator runs."""
         if self.state is not IntegratorState.START or self._last is None:
             return
         passed_s = sample.running_s - self._last.running_s
+        rise_wh = sample.energy_wh - self._last.energy_wh
+        if self._watch is not None:
+            rise_wh = self._watch.rise_wh(
+                sample.energy_wh, sample.running_s, sample.power_w
+            )
+        is_negative = self._last.power_w < 0 or sample.power_w < 0
+        if passed_s < 0 or (rise_wh < 0 and not is_negative):  # it has begun anew
+            self.state = IntegratorState.ERROR
+            return
         share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
-        self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
+        self.energy_wh += share * rise_wh
         self.running_s += share * passed_s
         self._left_s -= passed_s
         self._last = sample
@@ -122,14 +152,35 @@ class HomeMeter:
 
     The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
     update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up
-    for a real meter runs unchanged with this one.
+    for a real meter runs unchanged with this one. A laboratory's recording refuses ranges instead. A counter that is
+    full at a known energy has a `wrap`; without it, one that falls has begun anew. `update_interval_s` is how often the
+    sensor itself has new values: the meter shows it, and is looked at so often, until it is set up.
     """
 
-    def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
+    integrates_here: Final = True
+    """The integrator is in this process: at its end nothing integrates, and nothing holds an energy."""
+
+    def __init__(
+        self,
+        sensor: Sensor,
+        clocks: Clocks,
+        wrap: Wrap | None = None,
+        *,
+        update_interval_s: float = UPDATE_INTERVAL_S,
+    ) -> None:
+        """Read nothing yet. Raises ValueError for an update interval that no setup can have."""
+        if not (
+            is_number(update_interval_s)
+            and SHORTEST_UPDATE_S <= update_interval_s <= LONGEST_UPDATE_S
+        ):
+            raise ValueError(
+                f"update_interval_s is {update_interval_s!r:.40}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} "
+                "s must be"
+            )
         self.sensor = sensor
         self._clocks = clocks
-        self._integrator = Integrator()
-        self._update_interval_s = UPDATE_INTERVAL_S
+        self._integrator = Integrator(wrap)
+        self._update_interval_s = update_interval_s
         self._reading: Reading | None = None
         self._due_s = -math.inf
 
@@ -244,8 +295,9 @@ class HomeMeter:
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
-    def lock_panel(self) -> None:
-        """Do nothing: a sensor has no keys."""
+    def lock_panel(self) -> bool:
+        """Return False: a sensor has no keys."""
+        return False
 
     def unlock_panel(self) -> bool:
         """Return False: a sensor has no keys."""

@@ -100,9 +100,11 @@ def zones(root: Path) -> list[Zone]:
     """Return the zones of a sysfs, packages before their parts; `intel-rapl-mmio` counts the same and is left out."""
     found: dict[str, Zone] = {}
     for folder in sysfs.folders(root / "class" / "powercap", "intel-rapl:*"):
-        owner = found.get(folder.name.rpartition(":")[0])
+        above, _, _ = folder.name.rpartition(":")
+        owner = found.get(above)
+        package = str(owner) if owner else ""
         name = sysfs.text(folder / "name", _remedy(root))
-        found[folder.name] = Zone(name, str(owner) if owner else "", folder)
+        found[folder.name] = Zone(name, package, folder)
     return list(found.values())
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from lpirc_power.energy.power_error_limit import uncertainty
-from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
-from lpirc_power.meter_address import limits_of
+from lpirc_power.meter import Choices, Identity, Limits, Peaks, Reading, Setup, Status
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
     figure,
     flag_words,
     identity_facts,
@@ -20,6 +18,7 @@ from lpirc_power.report.reading_facts import (
     reading_facts,
     standing_words,
 )
+from lpirc_power.report.rounded import accuracy_words
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class Probe:
     peaks: Peaks
     reading: Reading
     element: str = "1"
+    limits: Limits | None = None
 
     @property
     def uncertainty(self) -> float | None:
@@ -45,9 +45,10 @@ class Probe:
             status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
             status.crest_factor, status.line_filter, element=self.element,
         )  # fmt: skip
-        limits = limits_of(self.identity.model)
         load = (reading.power_w, reading.apparent_va)
-        return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
+        return uncertainty(
+            present, self.limits, reading.voltage_v, reading.current_a, *load
+        )
 
 
 def probe_facts(probe: Probe) -> dict[str, object]:
@@ -83,10 +84,17 @@ def probe_lines(probe: Probe) -> list[str]:
         "integrator": f"{status.state.value}, {figure(reading.energy_wh, 'Wh')} in {figure(reading.integrator_s, 's')}",
         "reading": _reading(reading),
         "peaks": f"{figure(probe.peaks.voltage_v, 'V', 5)}, {figure(probe.peaks.current_a, 'A', 5)}",
-        "accuracy": f"{accuracy_words(probe.uncertainty, reading.power_w, 'W')} at this load, in the present ranges",
+        "accuracy": f"{accuracy_words(probe.uncertainty, reading.power_w, 'W')} {_where(probe.choices)}",
         "errors": "; ".join(status.errors) or "none",
     }
     return lines(rows)
+
+
+def _where(choices: Choices) -> str:
+    """Say where a limit of error holds."""
+    return "at this load" + (
+        ", in the present ranges" if choices.voltage_ranges_v else ""
+    )
 
 
 def _setting_rows(status: Status, choices: Choices) -> dict[str, str]:

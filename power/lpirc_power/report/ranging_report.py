@@ -6,18 +6,17 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from lpirc_power.energy.power_error_limit import uncertainty
-from lpirc_power.meter import Choices, Identity, Setup
-from lpirc_power.meter_address import limits_of
+from lpirc_power.meter import Choices, Identity, Limits, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
     figure,
     identity_facts,
     json_ready,
     lines,
     standing_words,
 )
+from lpirc_power.report.rounded import accuracy_words
 from lpirc_power.wt300.range_fit import Drawn, Fit, fits, reason
 
 
@@ -31,6 +30,7 @@ class Ranged:
     choices: Choices
     load: Drawn
     headroom: float
+    limits: Limits | None = None
 
     @property
     def fits(self) -> tuple[Fit, Fit]:
@@ -47,10 +47,9 @@ class Ranged:
             self.setup, voltage_range_v=voltage.value, current_range_a=current.value
         )
         load = self.load
-        limits = limits_of(self.identity.model)
         return uncertainty(
             found,
-            limits,
+            self.limits,
             load.voltage_v,
             load.current_a,
             load.power_w,

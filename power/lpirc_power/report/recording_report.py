@@ -1,37 +1,47 @@
-"""Report of a recording, its energy and its checks, as facts for machines and as lines for people."""
+"""A recording, its energy and its checks, also as facts for machines; `recording_words` has them for people."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from lpirc_power.energy import (
+    Budget,
     Check,
     Energy,
     Measurement,
     above_idle_wh,
+    budget_of,
     energy_checks,
     energy_of,
 )
+from lpirc_power.energy.common_error import in_one_range
 from lpirc_power.energy.continuity import why_lost
+from lpirc_power.energy.energy_budget import AGE, START_STOP
+from lpirc_power.energy.idle_check import above_idle, idle_time
+from lpirc_power.energy.idle_energy import IdlePower, net_budget
+from lpirc_power.energy.mean_power import MeanPower, mean_power_of
+from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
+from lpirc_power.record.document import Mark, Record
+from lpirc_power.report.edge_cost import limit_share
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
-    figure,
     identity_facts,
     json_ready,
-    lines,
-    standing_words,
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
+UNKNOWN: Final = "unknown"
+"""Maker of a meter that no record names."""
 LEAST_UPDATES: Final = 10
 """Minimum length, in updates, of a window with a mean power; in a shorter window, start and stop distort it."""
+INTEGRATED: Final = "integrator-trapezoid"
+"""The check that a recording without an energy of the meter's integrator cannot answer."""
 JOULES_PER_WH: Final = 3600.0
 
 
@@ -39,7 +49,10 @@ JOULES_PER_WH: Final = 3600.0
 class Recorded:
     """A recording, its energy, and the measurement behind it.
 
-    The last of the `readings` gives the energy; `rows` is the number of readings in the file.
+    The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
+    about what a stored recording does not say, of which `unnamed` says that it names no meter, empty if it names one;
+    `record` is None for a CSV file alone. `unanswered` are the codes of
+    checks that the recording cannot confirm, since it does not say what they need; it may still contradict them.
     """
 
     identity: Identity
@@ -49,6 +62,25 @@ class Recorded:
     link_events: Sequence[LinkEvent]
     file: str
     rows: int
+    marks: Sequence[Mark] = ()
+    record: Record | None = None
+    doubts: tuple[str, ...] = ()
+    unnamed: str = ""
+    unanswered: tuple[str, ...] = ()
+
+    @property
+    def is_meter_known(self) -> bool:
+        """Return True if the meter itself has said which one it is."""
+        return self.identity.maker != UNKNOWN
+
+    @property
+    def broken(self) -> str:
+        """Return how a recording that did not end as it was meant to came to its end; empty for a whole one."""
+        if self.record is None:
+            return ""
+        if self.record.ended is None:
+            return "up to its last row: the recording was cut off"
+        return "the recording was interrupted" if self.record.ended.interrupted else ""
 
     @property
     def standing(self) -> Standing:
@@ -59,16 +91,21 @@ class Recorded:
     def no_energy(self) -> str | None:
         """Return a sentence that says why there is no valid energy; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
-        return (
-            None
-            if why is None
-            else f"There is no energy of the meter {self.identity}: {why}."
-        )
+        if why is None:
+            return None
+        meter = f" of the meter {self.identity}" if self.is_meter_known else ""
+        return f"There is no energy{meter}: {why}."
 
     @property
     def energy_wh(self) -> float:
         """The valid energy, from the meter's integrator; NaN if there is none."""
         return math.nan if self.no_energy else self.energy.energy_wh
+
+    @property
+    def energy_j(self) -> float:
+        """The valid energy in joules; NaN if there is none, or if it is beyond all numbers."""
+        joules = self.energy_wh * JOULES_PER_WH
+        return joules if math.isfinite(joules) else math.nan
 
     @property
     def has_power(self) -> bool:
@@ -79,16 +116,23 @@ class Recorded:
     @functools.cached_property
     def energy(self) -> Energy:
         """The measured energy with its limit of error, whether or not it is valid."""
-        return energy_of(self.measured.inside(self.readings), self.measured)
+        found = energy_of(self.measured.inside(self.readings), self.measured)
+        if INTEGRATED not in self.unanswered:
+            return found
+        return replace(found, is_summed=True, edges=replace(found.edges, age_s=0.0))
+
+    @functools.cached_property
+    def mean_power(self) -> MeanPower | None:
+        """The mean power over the integrated time, with its uncertainty; None if it is unknown."""
+        if self.budget is None or not self.has_power:
+            return None
+        found = mean_power_of(self.energy, self.budget, self.measured)
+        return found if math.isfinite(found.power_w) else None
 
     @property
     def power_w(self) -> float:
         """The mean power; NaN if it is unknown."""
-        return (
-            self.energy.mean_power_w
-            if self.has_power and not self.no_energy
-            else math.nan
-        )
+        return math.nan if self.mean_power is None else self.mean_power.power_w
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -97,10 +141,53 @@ class Recorded:
             return None
         return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
 
+    @property
+    def idle_power(self) -> IdlePower | None:
+        """The idle power with its uncertainty; None if none was measured."""
+        idle = self.idle
+        if idle is None:
+            return None
+        load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
+        return IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
+
+    @functools.cached_property
+    def above_idle_budget(self) -> Budget | None:
+        """The uncertainty budget of the energy above idle; None without one."""
+        return self.net_of(self.budget, self.measured)
+
+    def net_of(self, budget: Budget | None, measured: Measurement) -> Budget | None:
+        """Return the budget above idle of an energy in the recording; None without an idle power or a budget."""
+        idle = self.idle_power
+        if idle is None or budget is None:
+            return None
+        is_one = in_one_range(self.energy)
+        return net_budget(budget, idle, measured, is_one_range=is_one)
+
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The checks of the energy."""
-        return energy_checks(self.readings, self.measured, self.energy)
+        """The checks of the energy that the recording can answer, and that of the energy above idle."""
+        found = energy_checks(self.readings, self.measured, self.energy)
+        answered = tuple(one for one in found if self._is_answered(one))
+        return (*answered, *self._idle_checks())
+
+    def _idle_checks(self) -> Iterator[Check]:
+        net = self.above_idle_budget
+        idle = self.idle
+        if net is None or idle is None:
+            return
+        yield above_idle(net, idle.power_w)
+        if math.isfinite(idle.needed_s):
+            yield idle_time(idle.duration_s, idle.needed_s)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The codes of the checks that the recording does not answer."""
+        answered = [one.code for one in self.checks]
+        return tuple(code for code in self.unanswered if code not in answered)
+
+    def _is_answered(self, one: Check) -> bool:
+        failed = not one.ok and one.severity == "error"
+        return failed or one.code not in self.unanswered
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -111,41 +198,48 @@ class Recorded:
             if not check.ok and check.severity == "error"
         )
 
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget of the energy; None if there is no energy."""
+        return None if self.no_energy else budget_of(self.energy)
+
     @property
     def uncertainty(self) -> float | None:
-        """Return the relative limit of error of the energy; None if it is unknown or there is no energy."""
-        return None if self.no_energy else self.energy.limit
+        """Return the relative guaranteed limit of the energy; None if it is unknown or there is no energy."""
+        budget = self.budget
+        return None if budget is None else budget.relative(budget.guaranteed_wh)
 
 
 def recorded_facts(recorded: Recorded) -> dict[str, object]:
     """Return a recording, ready for JSON."""
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
+    net = recorded.above_idle_budget
     limit = recorded.uncertainty
-    start_stop = (
-        None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
-    )
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
         "setup": asdict(measured.setup),
         "energy_wh": json_ready(recorded.energy_wh),
-        "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
+        "energy_j": json_ready(recorded.energy_j),
         "no_energy": recorded.no_energy,
+        "broken": recorded.broken,
         "needs_review": bool(recorded.failed or recorded.no_energy),
-        "mean_power_w": json_ready(recorded.power_w),
+        **_power_facts(recorded.mean_power),
         "duration_s": measured.elapsed_s,
         "integrator_s": json_ready(measured.integrator_s),
         "idle_power_w": None
         if recorded.idle is None
         else json_ready(recorded.idle.power_w),
         "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
+        "above_idle_budget": None if net is None else net.document(),
         "accuracy": {
             **accuracy_facts(recorded.power_w, limit),
-            "start_stop_percent": start_stop,
+            **_edge_facts(recorded),
             "drift_percent": drift,
             "known_by": recorded.energy.known_by,
         },
+        "budget": None if recorded.budget is None else recorded.budget.document(),
         "readings": len(recorded.readings),
         "file": recorded.file,
         "rows": recorded.rows,
@@ -156,70 +250,22 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     }
 
 
-def recorded_lines(recorded: Recorded) -> list[str]:
-    """Return a recording as lines for people: its figures, and the checks that failed."""
-    rows = recorded.rows
-    readings = len(recorded.readings)
-    of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
-    named = {
-        "energy": _energy(recorded),
-        "mean power": _power(recorded),
-        "accuracy": _accuracy(recorded),
-        "above idle": _above_idle(recorded),
-        "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
-        "recording": f"{of_them} readings in {recorded.file}",
+def _edge_facts(recorded: Recorded) -> dict[str, object]:
+    """Return what start and stop and an age of the counter may cost, in percent of the energy; None if unknown."""
+    found: dict[str, object] = {}
+    for name, code in (("start_stop_percent", START_STOP), ("age_percent", AGE)):
+        share = limit_share(recorded.budget, code) or 0.0
+        is_known = recorded.uncertainty is not None
+        found[name] = json_ready(100.0 * share) if is_known else None
+    return found
+
+
+def _power_facts(mean: MeanPower | None) -> dict[str, object]:
+    """Return a mean power and the time that it is of, ready for JSON."""
+    if mean is None:
+        return {"mean_power_w": None, "mean_power_uncertainty_w": None, "integrated_s": None}  # fmt: skip
+    return {
+        "mean_power_w": json_ready(mean.power_w),
+        "mean_power_uncertainty_w": mean.half_w,
+        "integrated_s": json_ready(mean.time.lasted_s),
     }
-    failed = [check for check in recorded.checks if not check.ok]
-    found = lines({name: value for name, value in named.items() if value})
-    found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
-    return found if failed else [*found, f"{'checks':16} all hold"]
-
-
-def _energy(recorded: Recorded) -> str:
-    if recorded.no_energy:
-        return "none"
-    energy_wh = recorded.energy_wh
-    energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
-    return (
-        f"{energy}, needs review: {', '.join(recorded.failed)}"
-        if recorded.failed
-        else energy
-    )
-
-
-def _power(recorded: Recorded) -> str:
-    if recorded.no_energy:
-        return ""
-    if recorded.has_power:
-        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
-    return (
-        f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
-        f"{recorded.measured.setup.update_interval_s:g} s, too short compared with the time for starting and "
-        "stopping the integrator"
-    )
-
-
-def _accuracy(recorded: Recorded) -> str:
-    limit = recorded.uncertainty
-    if recorded.no_energy:
-        return ""
-    if limit is None or not math.isfinite(limit):
-        return "unknown"
-    shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    if share := recorded.energy.start_stop_share:
-        shown += f", including {100.0 * share:.3g} % for start and stop"
-    if drift := recorded.energy.drift:
-        shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
-    if recorded.energy.signal is None:
-        shown += ", the larger limit of AC and DC"
-    return shown + (
-        ", at worst: ranges were automatic" if recorded.energy.automatic else ""
-    )
-
-
-def _above_idle(recorded: Recorded) -> str:
-    idle = recorded.idle
-    above_wh = recorded.above_idle_wh
-    if idle is None or above_wh is None or recorded.no_energy:
-        return ""
-    return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"

@@ -5,10 +5,39 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, MeterTimeout
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterError,
+    MeterRangeError,
+    MeterRefused,
+    MeterTimeout,
+)
 from lpirc_power.meter import IntegratorState, Meter, Setup, Unconfirmed
 
 _log: Final = logging.getLogger(__name__)
+
+
+def lacks_ranges(meter: Meter, setup: Setup) -> bool:
+    """Return True if a setup has fixed ranges, and the meter offers none of that kind."""
+    choices = meter.choices()
+    lacks_voltage = setup.voltage_range_v is not None and not choices.voltage_ranges_v
+    lacks_current = setup.current_range_a is not None and not choices.current_ranges_a
+    return lacks_voltage or lacks_current
+
+
+def require_ranges(meter: Meter, setup: Setup) -> None:
+    """Raise MeterError `meter-range` if a setup has fixed ranges, which the meter would ignore."""
+    if not lacks_ranges(meter, setup):
+        return
+    asked = []
+    if setup.voltage_range_v is not None:
+        asked.append(f"{setup.voltage_range_v:g} V")
+    if setup.current_range_a is not None:
+        asked.append(f"{setup.current_range_a:g} A")
+    raise MeterRangeError(
+        f"The meter {meter.identity} has no ranges to set, and {' and '.join(asked)} would change nothing: leave the "
+        "voltage range and the current range out."
+    )
 
 
 def zero_failure(meter: Meter) -> MeterError | None:

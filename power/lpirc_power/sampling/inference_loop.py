@@ -8,10 +8,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+from lpirc_power.addresses.meter_address import standing
 from lpirc_power.energy.inference import inference_energy
 from lpirc_power.errors import EnergyUnmeasured
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.meter_address import standing
 from lpirc_power.sampling.sampler import Sampler
 
 UPDATE_INTERVAL_S: Final = 0.1

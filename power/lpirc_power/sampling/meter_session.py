@@ -6,6 +6,7 @@ import logging
 import math
 from typing import Final
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import (
     MeterBusy,
@@ -15,7 +16,6 @@ from lpirc_power.errors import (
     PassingMeterError,
 )
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup
-from lpirc_power.meter_address import MeterAddress
 
 _log: Final = logging.getLogger(__name__)
 
@@ -35,6 +35,11 @@ class MeterSession:
         self._meter: Meter | None = None
         self._attached = False
         self._configured = False
+        self._has_lock = True
+        self.integrates_here = False
+        """True if the meter's integrator is in this process, and ends with it."""
+        self.integrates_again = False
+        """True if the meter, to be restored, was found integrating: another program has started it."""
 
     def untouched(self) -> Meter:
         """Return the meter, opening a link if there is none; `meter-changed` if another meter answers.
@@ -51,6 +56,7 @@ class MeterSession:
                 )
             self._meter = meter
             self.identity = meter.identity
+            self.integrates_here = getattr(meter, "integrates_here", False) is True
         return self._meter
 
     def meter(self) -> Meter:
@@ -78,6 +84,7 @@ class MeterSession:
         self.drop()
         self.identity = None
         self._configured = False
+        self._has_lock = True
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
         """Set the meter up. From now on, closing restores its former settings.
@@ -96,12 +103,19 @@ class MeterSession:
                 meter.stop()
                 meter.configure(setup)
             self._attached = True
+            self._element = setup.element  # for the next link, too
         except (MeterBusy, MeterRangeError):  # nothing was set
             self._configured = before
             raise
 
+    def lock_panel(self) -> None:
+        """Lock the meter's panel, and note whether it has a lock; a driver that returns None may have one."""
+        self._has_lock = self.meter().lock_panel() is not False
+
     def unlock_panel(self) -> None:
-        """Unlock the meter's panel; never raises, since `meter unlock` can do it later."""
+        """Unlock the meter's panel, if it has a lock; never raises, since `meter unlock` can do it later."""
+        if not self._has_lock:
+            return
         try:
             self.untouched().unlock_panel()
         except MeterError as error:
@@ -143,6 +157,7 @@ class MeterSession:
         meter = self.untouched()
         state = meter.state()
         if state is IntegratorState.START:
+            self.integrates_again = True
             _log.warning(
                 "The meter %s integrates again; its settings are left unchanged.",
                 self.identity,

@@ -8,13 +8,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lpirc_power.energy.correlated_mean import correlated_mean
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Meter, Reading
 
 POLLS_PER_UPDATE: Final = 10
 LONGEST_POLL_S: Final = 0.05
-EXPECTED_PART: Final = 0.85
-"""Part of an update interval to wait after an update before asking for the next one."""
+FIRST_PART: Final = 0.85
+"""Part of an update interval to wait after the first update before asking for the next one."""
+SOONER_PART: Final = 0.004
+LATER_PART: Final = 0.02
+"""Parts of an update interval by which the next updates are expected sooner or later than the last one was.
+
+A question that came too early moves all later ones, one that did not moves them a little towards it. So five of six
+questions find their update, whatever a question takes. A host that was late once is not late the next time.
+"""
+EARLY: Final = 2
+"""Questions in a row that came too early, after which an update is expected when the last one was seen."""
 OVERDUE_UPDATES: Final = 1.5
 """Intervals after which changed values count as an update: another client may have cleared the update's bit."""
 RETRY_S: Final = 0.25
@@ -46,18 +56,44 @@ def updates(
     an update if its values differ, or if an update is overdue.
     """
     last: Reading | None = None
+    schedule = _Schedule(interval_s)
     while True:
         sample = read()
         if sample is None:
+            schedule = _Schedule(interval_s)
             pause_s = RETRY_S
         elif sample[1] or _is_update(sample[0], last, interval_s, flagged):
             last = sample[0]
             yield last
-            pause_s = interval_s * EXPECTED_PART
+            pause_s = schedule.after_update(last.monotonic_s)
         else:
+            schedule.early += 1
             pause_s = min(interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S)
         if pause(pause_s):
             return
+
+
+class _Schedule:
+    """When the next update is expected; `early` counts the questions since the last one that came too early."""
+
+    def __init__(self, interval_s: float) -> None:
+        self.early = 0
+        self._interval_s = interval_s
+        self._due_s: float | None = None
+
+    def after_update(self, seen_s: float) -> float:
+        """Return how long to wait, after an update was seen, before asking for the next one."""
+        due_s = self._due_s
+        if due_s is None:
+            due_s = seen_s - (1.0 - FIRST_PART) * self._interval_s
+        elif self.early >= EARLY:
+            due_s = seen_s
+        else:
+            due_s += (LATER_PART if self.early else -SOONER_PART) * self._interval_s
+        self.early = 0
+        behind = math.floor((seen_s - due_s) / self._interval_s)
+        self._due_s = due_s + (behind + 1) * self._interval_s
+        return self._due_s - seen_s
 
 
 def _is_update(
@@ -120,11 +156,24 @@ def settle(
 
 @dataclass(frozen=True)
 class Idle:
-    """A measured idle baseline: the mean power of several updates, their number and their duration."""
+    """A measured idle baseline: the mean power of several updates, their number and their duration.
+
+    `spread_w` is the standard deviation of the updates, `standard_w` the standard uncertainty of their mean with
+    `freedom` degrees of freedom by `correlated_mean`: consecutive updates are not independent. `needed_s` is how long
+    the baseline should have been measured for that, at least. They, and the means of voltage, current and apparent
+    power, are NaN if unknown.
+    """
 
     power_w: float
     duration_s: float
     readings: int
+    spread_w: float = math.nan
+    standard_w: float = math.nan
+    freedom: float = 0.0
+    voltage_v: float = math.nan
+    current_a: float = math.nan
+    apparent_va: float = math.nan
+    needed_s: float = math.nan
 
 
 def idle_readings(
@@ -178,4 +227,25 @@ def baseline(readings: Sequence[Reading]) -> Idle:
             "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
         )
     lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
-    return Idle(statistics.fmean(powers_w), lasted_s, len(powers_w))
+    mean = correlated_mean(powers_w)
+    return Idle(
+        power_w=statistics.fmean(powers_w),
+        duration_s=lasted_s,
+        readings=len(powers_w),
+        spread_w=_deviation(powers_w),
+        standard_w=mean.standard,
+        freedom=mean.freedom,
+        voltage_v=_mean([one.voltage_v for one in taken]),
+        current_a=_mean([one.current_a for one in taken]),
+        apparent_va=_mean([one.apparent_va for one in taken]),
+        needed_s=lasted_s * mean.lengthen,
+    )
+
+
+def _deviation(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [one for one in values if math.isfinite(one)]
+    return statistics.fmean(known) if known else math.nan

@@ -11,18 +11,8 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import (
-    MeterBusy,
-    MeterError,
-    PassingMeterError,
-)
-from lpirc_power.meter import (
-    Identity,
-    Meter,
-    Reading,
-    Setup,
-    require_no_energy,
-)
+from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
+from lpirc_power.meter import Identity, Meter, Reading, Setup, require_no_energy
 from lpirc_power.sampling.armed_meter import require_setup, zero_failure
 from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
@@ -68,8 +58,10 @@ class Sampler:
         on_link: Callable[[LinkEvent], None] | None = None,
         settle_s: float = 0.0,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+        name: str = "",
     ) -> None:
         """Check the address without opening it; MeterError `meter-wrong-address` if it is not valid."""
+        self._name = name
         self._setup = setup
         self._settle_s = settle_s
         self._on_reading = on_reading
@@ -118,14 +110,25 @@ class Sampler:
         """The failure that now keeps the sampling thread from the meter; None if the link works."""
         return self._sampling.link_error if self._sampling is not None else None
 
+    @property
+    def integrates_here(self) -> bool:
+        """Return True if the meter's integrator is in this process, and ends with it."""
+        return self._session.integrates_here
+
     def arm(
-        self, *, take_over: bool = False, spare_energy: bool = False, zero: bool = False
+        self,
+        *,
+        take_over: bool = False,
+        spare_energy: bool = False,
+        zero: bool = False,
+        inspect: Callable[[Meter], object] = lambda _meter: None,
     ) -> Identity:
         """Open, identify and set up the meter, wait until it has settled, and lock its panel.
 
         The integrator is reset. A meter that integrates is left unchanged (`meter-busy`) unless `take_over` is set,
         which stops it first. With `spare_energy`, a meter that has ended and still holds an energy is also left
-        unchanged. `zero` compensates the zero level; `zero_error` says why that failed.
+        unchanged. `zero` compensates the zero level; `zero_error` says why that failed. `inspect` is called with the
+        meter before anything is set, and may raise.
         """
         with self._link_lock:
             self._require_idle()
@@ -133,6 +136,7 @@ class Sampler:
             self._forget_run()
             self._session.forget()
             meter = self._session.untouched()
+            inspect(meter)
             if spare_energy and not take_over:
                 require_no_energy(meter)
             self._session.configure(self._setup, take_over=take_over)
@@ -201,11 +205,10 @@ class Sampler:
             identity = meter.identity
             is_watched = False
             with contextlib.suppress(MeterError):
-                meter.changes(
-                    self._setup
-                )  # so the driver knows what to watch; the end compares again
+                # So the driver knows what to watch; the end compares again.
+                meter.changes(self._setup)
                 self._has_locked = True
-                meter.lock_panel()
+                self._session.lock_panel()
                 is_watched = True
             self._started = True
             self._begin(is_watched=is_watched)
@@ -242,7 +245,8 @@ class Sampler:
         with self._link_lock:
             if restore_settings:
                 self._restore_settings()
-                if self._has_locked:
+                # A meter that integrates again is locked for the run of another program.
+                if self._has_locked and not self._session.integrates_again:
                     self.unlock_panel()
             self._session.close()
 
@@ -286,7 +290,7 @@ class Sampler:
                     meter.identity,
                 )
             self._has_locked = True
-            meter.lock_panel()
+            self._session.lock_panel()
         except MeterError as error:
             self._drop_if_passing(error)
             raise
@@ -316,6 +320,7 @@ class Sampler:
             self._on_reading,
             self._on_link,
             is_watched=is_watched,
+            name=self._name,
         )
 
     def _finish(self) -> Reading:

@@ -12,11 +12,12 @@ from datetime import datetime
 from typing import Final, Literal
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.energy.continuity import gap_sentence, held
+from lpirc_power.energy.continuity import gap_sentence, held, restarted
 from lpirc_power.errors import MeterError, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.operating_system import prefer_this_thread
 from lpirc_power.sampling.meter_session import MeterSession
+from lpirc_power.sampling.outages import Outages
 from lpirc_power.sampling.polling import Sample, updates
 
 _log: Final = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class Sampling:
     """The sampling thread of one run and the state of its link. `lock` guards the session.
 
     `on_reading` and `on_link` are called from a second thread, so a slow callback never delays the next reading.
+    `name` is that of the meter in warnings, where there are several.
     """
 
     def __init__(
@@ -54,11 +56,13 @@ class Sampling:
         on_link: Callable[[LinkEvent], None] | None,
         *,
         is_watched: bool = True,
+        name: str = "",
     ) -> None:
         self.last: Reading | None = None
         self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
         self._is_watched = is_watched
+        self._prefix = f"{name}: " if name else ""
         self._session = session
         self._lock = lock
         self._setup = setup
@@ -67,6 +71,7 @@ class Sampling:
         self._on_reading = on_reading
         self._on_link = on_link
         self._callbacks = Callbacks()
+        self._outages = Outages()
         self._ending = threading.Event()
         self._settled_s = clocks.monotonic() + STARTING_S
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -97,12 +102,15 @@ class Sampling:
         if self.link_error is None or self._session.identity is None:
             return
         self.link_error = None
-        sentence = gap_sentence(self._session.identity, self.last, reading, changes)
-        self._report(
-            LinkEvent(
-                "meter-back", reading.monotonic_s, reading.utc, sentence + more, changes
-            )
+        now_s = reading.monotonic_s
+        sentence = (
+            gap_sentence(self._session.identity, self.last, reading, changes) + more
         )
+        line = self._outages.back(sentence, now_s)
+        event = LinkEvent("meter-back", now_s, reading.utc, sentence, changes)
+        # What is more than a pause is told, however often the link was lost.
+        is_pause = _went_on(self.last, reading) and not (changes or more)
+        self._report(event, line if is_pause else sentence)
 
     def require_alive(self, final: Reading) -> None:
         """Raise MeterError `meter-held` if the meter's values were frozen in a way that the driver cannot query."""
@@ -134,7 +142,7 @@ class Sampling:
                     not self._is_watched
                 ):  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
-                    meter.lock_panel()
+                    self._session.lock_panel()
                     self._is_watched = True
             except MeterError as error:
                 self._session.drop()
@@ -150,14 +158,22 @@ class Sampling:
         if known is None:
             now_s = self._clocks.monotonic()
             utc = self._clocks.utcnow()
-            self._report(LinkEvent("meter-lost", now_s, utc, error.sentence))
+            line = self._outages.lost(error.sentence, now_s)
+            self._report(LinkEvent("meter-lost", now_s, utc, error.sentence), line)
         elif type(known) is not type(error):
-            _log.warning("%s", error.sentence)
+            _log.warning("%s%s", self._prefix, error.sentence)
 
-    def _report(self, event: LinkEvent) -> None:
-        _log.warning("%s", event.sentence)
+    def _report(self, event: LinkEvent, line: str) -> None:
+        if line:
+            _log.warning("%s%s", self._prefix, line)
         if self._on_link is not None:
             self._callbacks.put(functools.partial(self._on_link, event))
+
+
+def _went_on(before: Reading | None, after: Reading) -> bool:
+    """Return True if the integrator ran, and was not reset, between two readings."""
+    runs = after.state is IntegratorState.START
+    return before is not None and runs and not restarted(before, after)
 
 
 def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:

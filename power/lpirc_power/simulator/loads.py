@@ -119,7 +119,8 @@ class Replay:
 
 
 FORMS: Final = (
-    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W; all but "
+    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W, "
+    "while:FILE,idle=2W,busy=9W; all but "
     "csv take ,volts=120V,pf=1,crest=1.414."
 )
 
@@ -142,6 +143,8 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
             return _noise(rest)
         if kind == "cpu":
             return _cpu(rest, clock)
+        if kind == "while":
+            return _while(rest)
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
@@ -164,8 +167,10 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
     return value
 
 
-def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
-    """Return a load's words, its waveform, and its `own` options, each given or the default."""
+def _wave(
+    rest: str, first: str = "power", **own: str
+) -> tuple[list[str], Wave, dict[str, str]]:
+    """Return a load's words, its waveform, and its `own` options, each given or the default; `first` names a word."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
     own = {name: options.pop(name, usual) for name, usual in own.items()}
@@ -179,7 +184,7 @@ def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
             "volts must be above 0, pf above 0 and at most 1, crest at least 1"
         )
     if not words or not words[0].strip():
-        raise ValueError("the power is missing")
+        raise ValueError(f"the {first} is missing")
     return words, Wave(voltage_v, power_factor, crest), own
 
 
@@ -214,13 +219,23 @@ def _noise(rest: str) -> Load:
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    (pid, *_), wave, own = _wave(rest, idle="2W", busy="9W")
-    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
-    if int(pid) <= 0:
+    (pid, *_), wave, own = _wave(rest, "process id", idle="2W", busy="9W")
+    idle_w = _quantity(own["idle"], "W")
+    busy_w = _quantity(own["busy"], "W")
+    number = int(pid)
+    if number <= 0:
         raise ValueError(f"{pid!r} is not a process id")
     if not operating_system.TELLS_CPU_TIME:
         raise ValueError("the CPU time of a process is not read on Windows")
-    return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
+    power = CpuPower(number, idle_w, busy_w, clock)
+    return Drawn(power.mean_w, wave)
+
+
+def _while(rest: str) -> Load:
+    (file, *_), wave, own = _wave(rest, "file", idle="2W", busy="9W")
+    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
+    path = Path(file).absolute()
+    return Drawn(lambda _start, _end: busy_w if path.exists() else idle_w, wave)
 
 
 def _recording(path: Path) -> Load:
@@ -268,12 +283,17 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
     # Each power holds until the next row's time, the last one for as long as the one before it.
     if not points:
         raise ValueError("the file holds no row after its heading")
-    times = [seconds - points[0][0] for seconds, _ in points]
-    times.append(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0))
+    first_s, _ = points[0]
+    times = [seconds - first_s for seconds, _ in points]
+    last_s = 1.0
+    if len(times) > 1:
+        last_s = times[-1] - times[-2]
+    times.append(times[-1] + last_s)
     if any(later <= earlier for earlier, later in pairwise(times)):
         raise ValueError("the column `seconds` must increase from row to row")
     volts = Wave().voltage_v
-    return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
+    rows = [(volts, abs(watts) / volts, watts) for _, watts in points]
+    return Replay(times, rows)
 
 
 def noise(power_w: float, deviation_w: float, seed: int) -> Replay:

@@ -220,7 +220,9 @@ def _span(data: Data) -> range:
         raise RefusedError(108)
     if only(data[:1]).upper() == "ALL":
         return range(1, LAST_ITEM + 1)
-    return range(integer(data[0], 1, LAST_ITEM), integer(data[-1], 1, LAST_ITEM) + 1)
+    first = integer(data[0], 1, LAST_ITEM)
+    last = integer(data[-1], 1, LAST_ITEM)
+    return range(first, last + 1)
 
 
 def _clear(meter: MeterState, _suffix: int | None, data: Data) -> None:

@@ -58,7 +58,7 @@ def search() -> Search:
         (
             f"USB (vendor 0x{usb.YOKOGAWA:04X})",
             _on_usb,
-            "USB, which needs the system's package libusb-1.0-0",
+            "USB, which needs the Python package pyusb and the system's package libusb-1.0-0",
         ),
         (
             "the network (a VXI-11 broadcast)",
@@ -68,7 +68,7 @@ def search() -> Search:
         (
             "serial ports",
             _at_serial_ports,
-            "serial ports, which need the Python package pyserial",
+            "serial ports, which need the Python package pyserial (pip install 'lpirc-power[serial]')",
         ),
     ):
         try:

@@ -23,8 +23,8 @@ from pyvisa.constants import BufferOperation, StatusCode
 from pyvisa.resources import MessageBasedResource, SerialInstrument
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
-from lpirc_power.resources import PURE_PYTHON, SIMULATED
 from lpirc_power.visa import link_failures, usb
+from lpirc_power.visa.resources import PURE_PYTHON, SIMULATED
 
 with warnings.catch_warnings():
     # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython
@@ -69,7 +69,7 @@ class Link:
         *,
         baud: int | None = None,
     ) -> None:
-        """Open the session with a VISA backend named as in `lpirc_power.resources`; `baud` is for serial lines.
+        """Open the session with a VISA backend named as in `lpirc_power.visa.resources`; `baud` is for serial lines.
 
         Raises MeterError `meter-unreachable`, `meter-locked`, `meter-wrong-address`, `meter-permission` or
         `meter-backend` if opening fails.
@@ -232,7 +232,10 @@ def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
     except (OSError, ValueError) as error:  # no library, no such wrapper
         why = f"no vendor VISA is installed for the backend {backend}; install one, or use {PURE_PYTHON}."
         if backend.endswith(SIMULATED):
-            why = f"the backend {backend} needs the Python package pyvisa-sim, and any file named before @ must exist."
+            why = (
+                f"the backend {backend} needs the Python package pyvisa-sim (pip install pyvisa-sim), and any file "
+                "named before @ must exist."
+            )
         raise link_failures.no_backend(address, why) from error
 
 

@@ -12,6 +12,11 @@ from lpirc_power.errors import (
     MeterUnreachable,
 )
 
+NO_LIBUSB: Final = (
+    "USB needs libusb; install the system's package libusb-1.0-0 (on Debian and Ubuntu: "
+    "sudo apt install libusb-1.0-0)."
+)
+NO_GPIB: Final = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA, selected with @ivi."
 UDEV_FILE: Final = "/etc/udev/rules.d/70-yokogawa.rules"
 _USB: Final = re.compile(
     r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE
@@ -95,6 +100,14 @@ def no_backend(address: str, why: str) -> MeterError:
     )
 
 
+def no_package(address: str, package: str, install: str) -> MeterError:
+    """Return the error for an interface whose Python package is not installed; `install` is what pip is given."""
+    return no_backend(
+        address,
+        f"this kind of interface needs the Python package {package}; install it: pip install {install}",
+    )
+
+
 def no_permission(address: str, vendor: int, product: int) -> MeterError:
     """Return the error for a USB device that this user may not open."""
     rule = udev_rule(vendor, product)
@@ -117,20 +130,14 @@ def no_serial_permission(address: str) -> MeterError:
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind pyvisa-py's message about an unsupported interface; None for any other message."""
     if "PyUSB does not seem" in text:
-        return no_backend(
-            address, "USB needs libusb; install the system's package libusb-1.0-0."
-        )
+        return no_backend(address, NO_LIBUSB)
     missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
     if missing:
         package = missing[1].lower()
-        extra = "[serial]" if missing[1] == "PySerial" else ""
-        needs = (
-            f"this kind of interface needs the Python package {package}; "
-            f"install it: pip install 'lpirc-power{extra}'"
-        )
-        if missing[1] == "linux-gpib":
-            needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA, selected with @ivi."
-        return no_backend(address, needs)
+        if package == "linux-gpib":
+            return no_backend(address, NO_GPIB)
+        install = "'lpirc-power[serial]'" if package == "pyserial" else package
+        return no_package(address, package, install)
     if text.startswith("No class registered"):
         return wrong_address(address, "no such kind of interface")
     return None

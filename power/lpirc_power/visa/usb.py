@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from lpirc_power.errors import MeterAddressError
 from lpirc_power.visa import link_failures
+from lpirc_power.visa.link_failures import NO_LIBUSB
 
 YOKOGAWA: Final = 0x0B21
 CLEAR_TIMEOUT_MS: Final = 1000
@@ -81,10 +82,10 @@ def with_serial(address: str) -> str:
         return address
     try:
         found = devices(*ids)
-    except (ImportError, ValueError) as error:  # NoBackendError is a ValueError
-        raise link_failures.no_backend(
-            address, "USB needs libusb; install the system's package libusb-1.0-0."
-        ) from error
+    except ImportError as error:
+        raise link_failures.no_package(address, "pyusb", "pyusb") from error
+    except ValueError as error:  # NoBackendError is one
+        raise link_failures.no_backend(address, NO_LIBUSB) from error
     if not found:
         raise link_failures.unreachable(
             address, "no USB device of this vendor and product is plugged in"

@@ -73,9 +73,14 @@ class Flags:
     current_peak: int
 
     @property
+    def mask(self) -> int:
+        """All bits together."""
+        return self.over_range | self.voltage_peak | self.current_peak
+
+    @property
     def bits(self) -> tuple[int, ...]:
         """The number of every bit, counted from 0."""
-        every = self.over_range | self.voltage_peak | self.current_peak
+        every = self.mask
         return tuple(place for place in range(every.bit_length()) if every >> place & 1)
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +31,13 @@ from lpirc_power.wt300 import answers, guard
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.former_settings import FormerSettings
 from lpirc_power.wt300.integration import POLL_S, Integration
-from lpirc_power.wt300.models import Model, measured_elements, model_named
+from lpirc_power.wt300.models import (
+    SUPPORTED,
+    Model,
+    is_of_family,
+    measured_elements,
+    model_named,
+)
 from lpirc_power.wt300.run_settings import (
     FORMAT,
     HOLDS,
@@ -49,7 +54,6 @@ from lpirc_power.wt300.sample import (
     PLAIN,
     SampleForm,
     largest_peaks,
-    reading,
 )
 from lpirc_power.wt300.setting_commands import Setting, plain
 from lpirc_power.wt300.settings_watch import Watch, difference, differences
@@ -289,11 +293,12 @@ class Wt300:
         require_no_energy(self)  # only then it compensates
         compensate_zero(self._link, self._dialogue, self._identity)
 
-    def lock_panel(self) -> None:
-        """Lock the panel's keys and check that they stay locked; log it if the meter has no lock."""
+    def lock_panel(self) -> bool:
+        """Lock the panel's keys and check that they stay locked; log it and return False if the meter has no lock."""
         self._former.locks = guard.lock_panel(self._dialogue, self._identity)
         if self._watch is not None:
             self._watch.add(self._former.locks)
+        return guard.has_lock(self._dialogue)
 
     def unlock_panel(self) -> bool:
         """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock.
@@ -330,9 +335,8 @@ class Wt300:
         self._link.close()
 
     def _sample(self) -> tuple[Reading, bool]:
-        stamp = functools.partial(
-            reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags
-        )
+        now = self._clocks.monotonic(), self._clocks.utcnow()
+        stamp = self._form.stamp(*now, self._flags)
         answer = self._dialogue.query(self._form.question)
         taken, events = self._form.taken(answer, stamp, self._former.events)
         is_new = bool(events & answers.NEW_DATA)
@@ -377,15 +381,11 @@ class Wt300:
 class Wt300Family:
     """The registered driver: one instance per address, for all its links. Implements lpirc_power.meter.Driver."""
 
-    models: ClassVar[str] = "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E"
+    models: ClassVar[str] = SUPPORTED
+    matches = staticmethod(is_of_family)
 
     def __init__(self) -> None:
         self._former = FormerSettings()
-
-    @staticmethod
-    def matches(identity: Identity) -> bool:
-        """Return True if the model belongs to the family."""
-        return model_named(identity.model) is not None
 
     @staticmethod
     def limits(model: str) -> Limits | None:

@@ -52,6 +52,11 @@ def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
     return wanted
 
 
+def has_lock(dialogue: Dialogue) -> bool:
+    """Return True if the meter has a command that locks its keys, though it may have refused it."""
+    return bool(_panel_lock(dialogue))
+
+
 def unlock_panel(dialogue: Dialogue) -> bool:
     """Unlock the panel's keys; return False if the meter has no lock, `meter-refused` if they stay locked."""
     freed = [one.to(on=False) for one in reversed(_panel_lock(dialogue))]

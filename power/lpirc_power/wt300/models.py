@@ -6,9 +6,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lpirc_power.channels import JOINT
 from lpirc_power.errors import MeterRangeError
-from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits
+from lpirc_power.meter import ALL_ELEMENTS, Drift, Identity, Limits
+from lpirc_power.meter_standing import is_of
 
+MAKERS: Final = ("YOKOGAWA",)
+SUPPORTED: Final = (
+    "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E of YOKOGAWA"
+)
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
@@ -39,6 +45,7 @@ _E: Final = Limits(
     crest_factor_6_times=2.0,
     source="IM WT310E-02EN, pages 7-7 and 7-8",
     drift=_DRIFT,
+    age_s=0.0,  # it integrates between two commands
 )
 _FIRST: Final = replace(
     _E,
@@ -121,11 +128,21 @@ def model_named(name: str) -> Model | None:
     )
 
 
+def is_of_family(identity: Identity) -> bool:
+    """Return True if the maker's model belongs to the family: another maker may use the same names."""
+    return is_of(identity, MAKERS) and model_named(identity.model) is not None
+
+
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
-    """Return the elements meant by `element`, a single one or "sum"; `name` is the model's.
+    """Return the elements meant by `element`, a single one, several ("1+3") or "sum"; `name` is the model's.
 
     Raises MeterError `meter-range`, which lists the existing elements, for any other.
     """
+    several = element.split(JOINT)
+    if len(several) > 1 and several == [
+        one for one in model.elements if one in several
+    ]:
+        return tuple(several)
     if element not in model.measurable:
         if len(model.elements) == 1:
             has = f"a {name} has element {model.elements[0]} only"

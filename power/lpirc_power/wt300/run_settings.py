@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from lpirc_power.channels import JOINT
 from lpirc_power.meter import ALL_ELEMENTS, IntegratorState, Setup, Status
 from lpirc_power.wt300 import setting_commands as controls
 from lpirc_power.wt300.answers import Flags
@@ -103,7 +104,7 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     voltages_v = model.voltage_ranges_v(setup.crest_factor)
     currents_a = model.current_ranges_a(setup.crest_factor)
     wiring: list[Setting] = []
-    if setup.element == ALL_ELEMENTS:
+    if setup.element == ALL_ELEMENTS or JOINT in setup.element:
         wiring = [controls.WIRING.to(model)]
     return (
         *HOLDS,

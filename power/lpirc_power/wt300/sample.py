@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from lpirc_power.channels import JOINT, Channel, SummedReading, summed
 from lpirc_power.errors import MeterAnswerError
 from lpirc_power.meter import IntegratorState, Peaks, Reading
 from lpirc_power.wt300 import answers
@@ -24,6 +26,8 @@ NEEDED: Final = ("P", "WH", "TIME")
 """Items that a result depends on: each must be a number, while any other unreadable item is just unknown."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
 """Indexes of the items that a result depends on; the meter names these items with each sample."""
+OF_A_CHANNEL: Final = ("U", "I", "S", "P", "LAMBDA", "WH")
+"""Items of a second and third element, in a sample of several; time and ranges are common to all."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
@@ -51,8 +55,14 @@ class SampleForm:
 
     @classmethod
     def of_run(cls, element: str, functions: Sequence[str] = ITEMS) -> SampleForm:
-        """Return the form of a run's samples and so of its energy; use PLAIN if the meter refuses the default."""
-        items = sample_items(functions, element, 1)
+        """Return the form of a run's samples and so of its energy; use PLAIN if the meter refuses the default.
+
+        Several elements ("1+3") all have their items, those of the first element first.
+        """
+        main, *others = element.split(JOINT)
+        items = sample_items(functions, main, 1)
+        for other in others:
+            items += sample_items(OF_A_CHANNEL, other, 1 + len(items))
         question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
         return cls(element, False, 1, question, (sample_number(len(items)), *items))
 
@@ -82,14 +92,26 @@ class SampleForm:
         events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
         if len(found) != count:
             raise answers.strange(parts[1], f"{count} values")
-        functions = ITEMS[: len(found)]
-        numbers = [_number(*one) for one in zip(functions, found, strict=True)]
+        numbers = [_number(*one) for one in zip(self._functions, found, strict=True)]
         self._require_items((power, energy))
         latched = earlier | answers.register(events)
         reading = stamp(
             numbers, answers.register(condition), latched, IntegratorState.parse(state)
         )
         return reading, latched
+
+    def stamp(self, monotonic_s: float, utc: datetime, flags: Flags) -> Stamp:
+        """Return what makes a reading of this time out of the numbers of an answer, for `taken`."""
+        elements = self.element.split(JOINT)
+        if len(elements) > 1:
+            return functools.partial(summed_reading, monotonic_s, utc, flags, elements)
+        return functools.partial(reading, monotonic_s, utc, flags)
+
+    @property
+    def _functions(self) -> tuple[str, ...]:
+        others = OF_A_CHANNEL * self.element.count(JOINT)
+        main = len(self.items) - len(others)
+        return (*ITEMS[:main], *others)
 
     @property
     def items(self) -> tuple[Setting, ...]:
@@ -181,6 +203,46 @@ def reading(
         voltage_range_v=voltage_range_v,
         current_range_a=current_range_a,
         stopped=bool(latched & answers.INTEGRATING),
+    )
+
+
+def summed_reading(
+    monotonic_s: float,
+    utc: datetime,
+    flags: Flags,
+    elements: Sequence[str],
+    numbers: Sequence[float],
+    condition: int,
+    latched: int,
+    state: IntegratorState,
+) -> SummedReading:
+    """Return a sample of several elements: the ITEMS of the first, then OF_A_CHANNEL of each other one."""
+    size = len(OF_A_CHANNEL)
+    own = len(numbers) - size * (len(elements) - 1)
+    of_main = dict(zip(ITEMS, numbers[:own], strict=False))
+    groups = [[of_main[name] for name in OF_A_CHANNEL]]
+    groups += [[*numbers[at : at + size]] for at in range(own, len(numbers), size)]
+    raised = condition | latched
+    channels = [
+        _channel(element, values, raised)
+        for element, values in zip(elements, groups, strict=True)
+    ]
+    main = numbers[:own]
+    first = reading(monotonic_s, utc, flags, main, condition, latched, state)
+    return summed(first, channels)
+
+
+def _channel(element: str, values: Sequence[float], raised: int) -> Channel:
+    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh = values
+    return Channel(
+        element=element,
+        voltage_v=voltage_v,
+        current_a=current_a,
+        apparent_va=apparent_va,
+        power_w=power_w,
+        power_factor=power_factor,
+        energy_wh=energy_wh,
+        is_flagged=bool(raised & Flags.of((element,)).mask),
     )
 
 

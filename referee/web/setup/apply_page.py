@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, redirect, request
 
-from lpirc_power.meter_address import MeterAddress
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError, load_test_set

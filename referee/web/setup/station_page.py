@@ -8,8 +8,8 @@ from typing import Any
 
 from flask import Response
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE
-from lpirc_power.meter_address import MeterAddress
 from referee.config import Station
 from referee.config.contest_values import plain_address
 from referee.config.toml_edits import Edit, NewRow, NoRow, Setting

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,10 @@ def _inside(low: float, high: float) -> tuple[float, float]:
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
+ALIKE: Final = 1.03
+"""Largest ratio of two powers that are alike to a meter."""
+
+
 @dataclass(frozen=True)
 class EnergySpread:
     """The spread of a team's energy: the standard deviation `sd` of its logarithm over `attempts` (2 or more).
@@ -130,10 +135,11 @@ class EnergySpread:
 class Halved:
     """The mAP of a run and of its halves (R,), and the energy of the run with its uncertainty.
 
-    `shared_limit` is the part of the energy's limit of error that all runs on one meter share, `own_limit` the part of
-    this run alone; both are relative to the energy. `images` identifies the images of the halves, and `meter` the meter
-    whose error runs have in common; None equals no other value. `energy_spread` is the spread of the team's energy,
-    None if it is not known because there is one attempt.
+    `shared_limit` is the part of the energy's limit of error that all runs on one meter share, `load_limit` the part
+    that they share only if their `load` is alike as well, `own_limit` the part of this run alone; all are relative to
+    the energy. `load` is power and apparent power in any unit; None is like no other. `images` identifies the images
+    of the halves, and `meter` the meter whose error runs have in common; None equals no other value. `energy_spread`
+    is the spread of the team's energy, None if it is not known because there is one attempt.
     """
 
     map: float
@@ -141,9 +147,19 @@ class Halved:
     energy_wh: float = 1.0
     shared_limit: float = 0.0
     own_limit: float = 0.0
+    load_limit: float = 0.0
+    load: tuple[float, float] | None = None
     images: object = None
     meter: object = None
     energy_spread: EnergySpread | None = None
+
+    @functools.cached_property
+    def by_half(self) -> Floats:
+        """Half the difference within each pair of halves, relative to the mAP; a board asks each run many times."""
+        difference: Floats = (self.halves[::2] - self.halves[1::2]) / 2
+        if self.map:
+            return difference / self.map
+        return difference
 
     def value(self, of: Quantity) -> float:
         """Return the quantity to compare; higher is better."""
@@ -205,16 +221,32 @@ def _relative_variance(
     variance = 0.0 if of == "energy" else _variance_of_halves(better, other)
     by_freedom = 0.0
     is_shared = better.meter is not None and better.meter == other.meter
+    is_alike = is_shared and _has_alike_load(better, other)
     are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
         variance += one.own_limit**2 / 3
         if not is_shared:
             variance += one.shared_limit**2 / 3
+        if not is_alike:
+            variance += one.load_limit**2 / 3
         if are_known and one.energy_spread is not None:
             variance += one.energy_spread.variance
             by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
     freedom = variance**2 / by_freedom if by_freedom else math.inf
     return variance, freedom
+
+
+def _has_alike_load(one: Halved, other: Halved) -> bool:
+    """Return True if power and apparent power agree: within its limit, a meter may err otherwise at another load."""
+    if one.load is None or other.load is None:
+        return False
+    return _are_alike(one.load[0], other.load[0]) and _are_alike(
+        one.load[1], other.load[1]
+    )
+
+
+def _are_alike(one: float, other: float) -> bool:
+    return one <= ALIKE * other and other <= ALIKE * one
 
 
 def _variance_of_halves(one: Halved, other: Halved) -> float:
@@ -223,8 +255,8 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     Two halves are independent sets, so half of their difference varies as a whole set does. On the same images,
     variation that both teams share cancels.
     """
-    first = _by_half(one)
-    second = _by_half(other)
+    first = one.by_half
+    second = other.by_half
     has_same_images = one.images is not None and one.images == other.images
     if has_same_images:
         difference = first - second
@@ -232,14 +264,6 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     of_first = np.mean(first**2)
     of_second = np.mean(second**2)
     return float(of_first + of_second)
-
-
-def _by_half(one: Halved) -> Floats:
-    """Return half the difference within each pair of halves, relative to the mAP."""
-    difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
-    if one.map:
-        return difference / one.map
-    return difference
 
 
 def _student(t: float, freedom: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from http.client import HTTPException
 from typing import Any
 from urllib.request import urlopen
 
@@ -50,7 +51,7 @@ class Plug:
         try:
             with urlopen(url, timeout=TIMEOUT_S) as answer:
                 return json.load(answer)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise MeterLost(
                 f"The plug {self.host} gives no answer: {error}."
             ) from error

@@ -13,6 +13,7 @@ import pytest
 
 from lpirc_power.visa.link import Link
 from tests import warm_programs
+from tests.power.panel_settings import without_automatic_ranges
 
 METER = [sys.executable, "-m", "lpirc_power"]
 SETTINGS = (
@@ -67,7 +68,7 @@ def knobs(asked: Callable[..., list[str]]) -> Callable[[str], list[str]]:
             link.write(":COMMUNICATE:HEADER OFF")
             answers = [link.query(query) for query in SETTINGS]
             link.write(":COMMUNICATE:HEADER ON")
-            return answers
+            return without_automatic_ranges(answers)
 
     return look
 
@@ -82,9 +83,7 @@ def went_well(ended: subprocess.CompletedProcess[str]) -> bool:
 
 def start_stop_j(facts: dict[str, Any]) -> float:
     """What starting and stopping took at 36 W, and one update, as the recording itself has measured it."""
-    return float(
-        36 * facts["duration_s"] * facts["accuracy"]["start_stop_percent"] / 100
-    )
+    return float(facts["energy_j"] * facts["accuracy"]["start_stop_percent"] / 100)
 
 
 def one_line(text: str) -> bool:

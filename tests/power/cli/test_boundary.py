@@ -59,10 +59,13 @@ def test_the_help_tells_every_form_of_an_address() -> None:
         assert form in told
 
 
-def test_a_full_disk_behind_stdout_is_one_line() -> None:
+@pytest.mark.parametrize(
+    "arguments", [("probe", "sim:"), ("--help",), ("--version",), ("record", "--help")]
+)
+def test_a_full_disk_behind_stdout_is_one_line(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123  a device, not a file
         ended = subprocess.run(
-            [*METER, "probe", "sim:"],
+            [*METER, *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

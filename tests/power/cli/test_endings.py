@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.cli.boundary import interrupt, on_endings
+from lpirc_power.cli.boundary import interrupt
+from lpirc_power.endings import on_endings
 from lpirc_power.operating_system import ENDINGS
 from tests.timeouts import TIMEOUT_S
 

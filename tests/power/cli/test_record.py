@@ -443,6 +443,26 @@ def test_a_disk_that_takes_no_more_costs_the_file_but_not_the_energy(
         (("SIM", "-o", "run.csv", "--duration", "inf"), 2, "--duration"),
         (("SIM", "-o", "run.csv", "--voltage-range", "0"), 2, "--voltage-range"),
         (("SIM", "-o", "run.csv", "--duration", "1", "--", "true"), 2, "not both"),
+        (
+            ("SIM", "b=TCPIP:no", "-o", "run.csv", "--duration", "1"),
+            2,
+            "'b=TCPIP:no' was taken for a COMMAND",
+        ),
+        (
+            ("SIM", "b=TCPIP:no", "-o", "run.csv"),
+            1,
+            "and it is not the address of a meter",
+        ),
+        (
+            ("SIM", "./detect", "-o", "run.csv", "--", "images"),
+            2,
+            "'./detect' stands before -- and is not the address of a meter",
+        ),
+        (
+            ("SIM", "b=TCPIP:no", "-o", "run.csv", "--", "true"),
+            2,
+            "'b=TCPIP:no' stands before --",
+        ),
         (("SIM", "--duration", "1"), 2, "-o"),
         (("-o", "run.csv"), 2, "ADDRESS"),
         (("127.0.0.1:5025", "-o", "run.csv", "--duration", "1"), 1, "TCPIP::"),

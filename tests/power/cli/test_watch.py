@@ -4,8 +4,13 @@ import json
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from lpirc_power.cli.watch import RETRY_S
 from tests.power.cli.conftest import one_line
 from tests.timeouts import TIMEOUT_S
 
@@ -52,6 +57,33 @@ def test_watch_tells_of_a_lost_link_and_goes_on(
     )
     watching.send_signal(signal.SIGINT)
     assert watching.wait(TIMEOUT_S) == 0
+
+
+def test_a_sensor_that_is_away_is_back_with_its_next_reading_and_told_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    started: Any,
+) -> None:
+    zone = tmp_path / "class/powercap/intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, text in (
+        ("name", "package-0"),
+        ("max_energy_range_uj", "1000000"),
+        ("energy_uj", "1"),
+    ):
+        (zone / name).write_text(f"{text}\n")
+    monkeypatch.setenv("METER_SYSFS", str(tmp_path))
+    watching = started("watch", "rapl:", "--json")
+    assert watching.stdout.readline()
+    (zone / "energy_uj").rename(tmp_path / "away")
+    assert "Trying again" in watching.stderr.readline()
+    # Long enough for three attempts, each of which finds the meter, but no reading.
+    time.sleep(4 * RETRY_S)
+    (tmp_path / "away").rename(zone / "energy_uj")
+    assert "is back" in watching.stderr.readline()
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(TIMEOUT_S) == 0
+    assert watching.stderr.read() == ""
 
 
 def test_watch_ends_if_another_meter_answers(

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Check, Measurement, energy_checks
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.meter_address import limits_of
 
 SOUND = Measurement(
     integrator_wh=6.0 * 10 / 3600,

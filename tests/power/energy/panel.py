@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 
 STEP_S = 0.02
 UTC_START = datetime(2026, 1, 1, tzinfo=UTC)

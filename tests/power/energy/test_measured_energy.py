@@ -148,10 +148,24 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
     # 0.2 % of the reading and 0.1 % of 150 V x 0.1 A.
     assert found.limit == pytest.approx(0.002 + 0.001 * 15 / 6)
     assert found.drift == 0.0
-    assert found.known_by == "the meter's driver, the larger limit of AC and DC"
+    assert found.known_by == "the meter's driver"
     assert accuracy(found).sentence.startswith(
-        "The meter's limit of error is 0.450% of the energy, the larger limit of AC and DC"
+        "The meter's limit of error is 0.450% of the energy."
     )
+
+
+def test_the_larger_limit_of_ac_and_dc_is_told_only_where_they_differ(
+    reading: Any,
+    measurement: Any,
+) -> None:
+    unclear = {"voltage_v": 12.0}
+    differing = watts_only(measurement, dc_range_share=0.002)
+    found = energy_of(taken(reading, 6.0, **unclear), differing)
+    assert found.known_by == "the meter's driver, the larger limit of AC and DC"
+    assert "the larger limit of AC and DC, since" in accuracy(found).sentence
+    found = energy_of(taken(reading, 6.0, **unclear), watts_only(measurement))
+    assert found.signal is None
+    assert "AC and DC" not in accuracy(found).sentence
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from lpirc_power.energy import measurement_checks, power_error_limit
+from lpirc_power.meter import Limits
+from lpirc_power.own_term import OwnTerm
 
 
 def flat(
@@ -92,6 +97,22 @@ def test_a_clamp_the_wrong_way_round_is_an_error(
     assert "are reversed" in found.sentence
 
 
+def test_the_limit_of_a_reading_is_computed_only_below_0(
+    reading: Any, measurement: Any, checks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the dearest part of a judgement: a run has 36,000 readings."""
+    asked_w = []
+
+    def limit_w(power_w: float, *others: Any) -> float | None:
+        asked_w.append(power_w)
+        return power_error_limit.limit_w(power_w, *others)
+
+    monkeypatch.setattr(measurement_checks, "limit_w", limit_w)
+    readings = [*flat(reading, 6.0)[:-1], flat(reading, -6.0)[-1]]
+    assert not checks(readings, measurement())["negative-power"].ok
+    assert asked_w == [-6.0]
+
+
 # In the range of 15 W a WT310E may be wrong by 30 mW and 0.1 % of reading at DC; at AC of a low power factor by 0.1 %
 # of the apparent power, which is less here.
 @given(st.floats(-0.05, 0.05), st.floats(0, 1))
@@ -110,6 +131,20 @@ def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
     limit_w = 0.002 * 15.0 + 0.001 * abs(power_w)
     found = checks(readings, measurement())["negative-power"]
     assert found.ok is (power_w >= -limit_w)
+
+
+def test_what_a_driver_states_as_its_own_may_lie_below_nothing(
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+) -> None:
+    offset = OwnTerm("offset", "the constant part", "data sheet", power_w=0.010)
+    limits = Limits(0.015, 0.0, 0.0, 0.0, 15.0, source="data sheet", own=(offset,))
+    measured = measurement({"voltage_range_v": None, "current_range_a": None})
+    measured = replace(measured, limits=limits)
+    for power_w, holds in ((-0.010, True), (-0.011, False)):
+        readings = [*flat(reading, 6.0), reading(5.5, power_w=power_w)]
+        assert checks(readings, measured)["negative-power"].ok is holds
 
 
 def test_nanowatts_below_nothing_are_noise_in_automatic_ranges_too(

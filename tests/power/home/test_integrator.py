@@ -72,6 +72,27 @@ def test_a_stop_does_not_rewind_the_timer() -> None:
     assert integrator.running_s == 10.0
 
 
+def test_a_counter_that_begins_anew_ends_it_in_error_with_the_sums_before() -> None:
+    integrator = Integrator()
+    integrator.start(Sample(7.0, 0.0, power_w=36.0))
+    integrator.advance(Sample(8.0, 100.0, power_w=36.0))
+    integrator.advance(Sample(0.1, 110.0, power_w=36.0))
+    assert integrator.state == IntegratorState.ERROR
+    assert (integrator.energy_wh, integrator.running_s) == (1.0, 100.0)
+    integrator.stop(Sample(0.2, 120.0, power_w=36.0))
+    assert integrator.state == IntegratorState.ERROR
+    assert integrator.energy_wh == 1.0
+
+
+def test_a_load_that_feeds_back_counts_backwards_and_is_no_restart() -> None:
+    integrator = Integrator()
+    integrator.start(Sample(7.0, 0.0, power_w=1.0))
+    integrator.advance(Sample(6.0, 100.0, power_w=-36.0))
+    integrator.advance(Sample(5.9, 101.0, power_w=1.0))
+    assert integrator.state == IntegratorState.START
+    assert integrator.energy_wh == pytest.approx(-1.1)
+
+
 def test_it_starts_neither_twice_nor_after_its_time() -> None:
     integrator = Integrator()
     integrator.reset(1)

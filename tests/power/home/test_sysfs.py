@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.home import sysfs
 from lpirc_power.meter import Meter, Setup
-from lpirc_power.meter_address import MeterAddress
 from tests.forbidden import LOOP, loop_at
 from tests.power.home.conftest import HandClock
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -63,11 +64,22 @@ class Daemon:
 @pytest.fixture
 def serving(tmp_path: Path) -> Iterator[Callable[..., Daemon]]:
     """Start daemons on a meter's address; they are gone at the end."""
+    numbers = itertools.count(1)
     with contextlib.ExitStack() as stack:
 
-        def start(address: str) -> Daemon:
-            log = tmp_path / "samples.log"
-            command = ["meter", "ptd", "-l", str(log), "-p", "0", "49", address]
+        def start(address: str, *options: str, kind: str = "49") -> Daemon:
+            log = tmp_path / f"samples{next(numbers)}.log"
+            command = [
+                "meter",
+                "ptd",
+                "-l",
+                str(log),
+                "-p",
+                "0",
+                *options,
+                kind,
+                address,
+            ]
             process = stack.enter_context(warm_programs.start(command))
             stack.callback(process.kill)
             said: list[str] = []

@@ -30,7 +30,7 @@ def samples(client: Any) -> list[list[float]]:
     assert client.ask("RL,*,*") == "Invalid number of parameters"
     count = int(client.ask("RL").split(" ")[1])
     rows = [ROW.fullmatch(client.line()) for _ in range(count)]
-    return [[float(figure) for figure in row.groups()] for row in rows if row]
+    return [[*map(float, row.groups())] for row in rows if row]
 
 
 def measured(
@@ -177,6 +177,7 @@ def test_clients_come_one_after_the_other(
     [
         ("Dance", "Unknown command: Dance"),
         ("", "Unknown command: "),
+        (3000 * "x", f"Unknown command: {100 * 'x'}"),
         ("SR,V", "Invalid number of parameters"),
         ("SR,W,1", "Invalid number of parameters"),
         ("Go", "Invalid number of parameters"),
@@ -194,7 +195,7 @@ def test_clients_come_one_after_the_other(
         ),
         (
             "Go,1" + 400 * "0" + ",0",
-            f"Error: 'Go,1{400 * '0'},0' has a word, or too large a number, where a number must be.",
+            f"Error: 'Go,1{96 * '0'}' has a word, or too large a number, where a number must be.",
         ),
         (
             "Go,300,0",
@@ -354,3 +355,149 @@ def test_a_port_that_is_taken_is_one_sentence(
         f"meter: Port {idle.port} is not free (Address already in use); "
         "choose a --port.\n"
     )
+
+
+def test_several_channels_are_listed_with_their_sum(
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
+) -> None:
+    address = simulate("--model", "WT333E", "--load", "constant:36W").address
+    daemon = serving(address, "-c", "1,2", kind="77")
+    asking = client(daemon)
+    assert asking.ask("Identify").split(",")[0] == "YokogawaWT330_multichannel"
+    # The load is shared by three elements, of which two are measured.
+    assert asking.ask("SR,V,120") == "Range V changed"
+    assert asking.ask("SR,A,0.5") == "Range A changed"
+    assert asking.ask("Go,100,0,the_mark") == STARTING.format(100)
+    measured(asking, until, 4)
+    assert asking.ask("Stop") == "Stopping untimed measurement"
+    count = int(asking.ask("RL,*,*").split(" ")[1])
+    rows = [asking.line() for _ in range(count)]
+    channel = "Watts,12.000000,Volts,120.000000,Amps,0.100000,PF,1.000000"
+    total = "Watts,24.000000,Volts,-1.000000,Amps,-1.000000,PF,-1.000000"
+    known = [
+        row for row in rows if row.split(",", 2)[2] == f"{total},{channel},{channel}"
+    ]
+    assert len(known) >= count - 2 >= 1, rows
+    assert asking.ask("RL,*,*") == "Last 0 samples"
+    assert asking.ask("DC-RL") == "Unknown command: DC-RL"
+    assert asking.ask("Watts").startswith("Watts,24.000000,24.000000,24.000000,")
+    logged = [line for line in daemon.log.read_text().splitlines() if total in line]
+    assert (
+        logged[0].split(",", 2)[2]
+        == f"{total},Mark,the_mark,Ch1,{channel},Ch2,{channel}"
+    )
+
+
+def test_channels_are_read_again_after_the_link_was_lost(
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    relay: Any,
+    until: Any,
+) -> None:
+    cable = relay(simulate("--model", "WT333E").port)
+    daemon = serving(cable.address, "-c", "2,2", kind="77")
+    asking = client(daemon)
+    asking.ask("Go,100,0")
+    measured(asking, until, 1)
+    cable.cut()
+    until(lambda: asking.ask("Watts").startswith("Error: "))
+    cable.mend()
+    until(lambda: not asking.ask("Watts").startswith("Error: "))
+    asking.ask("RL,*,*")
+    before = len(daemon.log.read_text().splitlines())
+    until(lambda: len(daemon.log.read_text().splitlines()) > before + 2)
+    assert ",Ch2,Watts," in daemon.log.read_text().splitlines()[-1]
+    assert ",Ch3,Watts," in daemon.log.read_text().splitlines()[-1]
+    daemon.end()
+
+
+def test_the_meter_gets_its_items_and_wiring_back_from_channels(
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    panel: Any,
+    until: Any,
+) -> None:
+    address = simulate("--model", "WT333E").address
+    panel(address, ":INPUT:WIRING P3W3")
+    asked = (
+        ":NUMERIC:NORMAL:NUMBER?",
+        *(f":NUMERIC:NORMAL:ITEM{place}?" for place in range(1, 25)),
+        ":INPUT:WIRING?",
+    )
+    before = panel(address, *asked)
+    daemon = serving(address, "-c", "1,3", kind="77")
+    asking = client(daemon)
+    asking.ask("Go,100,0")
+    measured(asking, until, 1)
+    assert panel(address, *asked) != before
+    daemon.end()
+    assert panel(address, *asked) == before
+
+
+def test_direct_current_is_listed_by_its_own_command(
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    panel: Any,
+    until: Any,
+) -> None:
+    address = simulate("--model", "WT310E", "--load", "constant:36W").address
+    daemon = serving(address, "-D", kind="549")
+    asking = client(daemon)
+    assert asking.ask("Identify").split(",")[0] == "YokogawaWT310_DC"
+    asking.ask("Go,100,0,mark")
+    measured(asking, until, 2)
+    assert panel(address, ":INPUT:MODE?") == ["DC"]
+    asking.ask("Stop")
+    assert asking.ask("RL,*,*") == "Unknown command: RL"
+    count = int(asking.ask("DC-RL").split(" ")[1])
+    assert count >= 2
+    assert all(ROW.fullmatch(asking.line()) for _ in range(count))
+    daemon.end()
+    assert panel(address, ":INPUT:MODE?") == ["RMS"]
+
+
+def test_two_daemons_serve_two_meters_as_two_analyzers(
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
+) -> None:
+    analyzers = []
+    for watts in (12, 24):
+        address = simulate("--model", "WT310E", "--load", f"constant:{watts}W").address
+        analyzers.append((client(serving(address)), watts))
+    for asking, _ in analyzers:
+        assert asking.ask("Go,100,0,both") == STARTING.format(100)
+    for asking, watts in analyzers:
+        measured(asking, until, 2)
+        assert asking.ask("Stop") == "Stopping untimed measurement"
+        assert asking.ask("Watts").startswith(f"Watts,{watts}.000000,")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["77"],
+            "Type 77 is a multichannel device: -c must say which channels, as in `-c 1,2`.",
+        ),
+        (
+            ["-c", "1,2", "77"],
+            "-c asks for channel 2, but a WT310 has channel 1 only; change `channel` in server.conf.",
+        ),
+    ],
+)
+def test_channels_that_cannot_be_had_are_one_sentence_at_the_start(
+    simulate: Any,
+    options: list[str],
+    sentence: str,
+) -> None:
+    ended = warm_programs.run(["meter", "ptd", "-p", "0", *options, simulate().address])
+    assert ended.returncode == 1
+    assert ended.stderr == f"meter: {sentence}\n"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.meter import Choices, Identity, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.ranging_report import (
@@ -27,6 +28,7 @@ FOUND = Ranged(
     CHOICES,
     LOAD,
     1.2,
+    limits_of("WT310E"),
 )
 
 

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Setup
-from lpirc_power.meter_address import limits_of
-from lpirc_power.report.recording_report import Recorded, recorded_facts, recorded_lines
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import recorded_lines
 from lpirc_power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
@@ -160,7 +162,9 @@ def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
         "unknown: 0.900 s is less than 10 updates of 0.1 s"
     )
     assert recorded_facts(short)["mean_power_w"] is None
-    assert recorded(1.1).power_w == pytest.approx(6.0)
+    # It ran for up to 0.12 s longer than the window.
+    assert 6.0 * 1.1 / 1.22 < recorded(1.1).power_w < 6.0
+    assert row(recorded(1.1), "mean power").endswith(" over 1.160 s +-0.060 s")
 
 
 def test_an_unknown_accuracy_is_just_unknown(recorded: Any) -> None:
@@ -189,7 +193,7 @@ def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
         told["known_by"]
         == "IM WT310E-02EN, pages 7-7 and 7-8, the larger limit of AC and DC"
     )
-    assert ", 1.26 % for 5 degrees C of drift" in row(found, "accuracy")
+    assert ", 1.3 % for 5 degrees C of drift" in row(found, "accuracy")
     assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 
 
@@ -199,3 +203,48 @@ def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:
         recorded_lines(found)
     )
     assert recorded_facts(found)["rows"] == 3
+
+
+def test_the_budget_stands_beside_the_limit_in_lines_and_json(recorded: Any) -> None:
+    found = recorded(8.0)
+    budget = found.budget
+    assert budget.guaranteed_wh == pytest.approx(found.uncertainty * found.energy_wh)
+    assert budget.coverage_wh < budget.guaranteed_wh
+    # Start and stop, 1.5 %, beside 0.225 % of the meter: one rectangle, k = 1.65 nearly.
+    assert row(found, "uncertainty") == "+-0.00019 Wh (+-1.4 %) with 95.45 %, k = 1.66"
+    assert row(found, "expanded").endswith(", k = 2")
+    assert row(found, "terms").startswith(
+        "99% start and stop, 1% the error of the range"
+    )
+    facts: Any = recorded_facts(found)
+    assert facts["budget"] == budget.document()
+    json.dumps(facts, allow_nan=False)
+
+
+def test_an_unknown_budget_says_why_in_one_line(recorded: Any) -> None:
+    found = recorded(8.0, model="replay")
+    assert row(found, "uncertainty").startswith(
+        "One term of the uncertainty is unknown: the error of the reading. No driver states"
+    )
+    assert row(found, "expanded") == ""
+    facts: Any = recorded_facts(found)
+    assert facts["budget"]["coverage_wh"] is None
+    json.dumps(facts, allow_nan=False)
+
+
+def test_without_an_energy_there_is_no_budget(recorded: Any) -> None:
+    lost = {"energy_wh": 0.0, "integrator_s": 0.0, "state": IntegratorState.RESET}
+    found = recorded(8.0, **lost)
+    assert found.budget is None
+    assert recorded_facts(found)["budget"] is None
+    assert row(found, "uncertainty") == ""
+
+
+def test_joules_that_are_beyond_all_numbers_are_left_out(recorded: Any) -> None:
+    found = recorded(8.0, energy_wh=1e306)
+    assert row(found, "energy").startswith("1e+306 Wh, needs review")
+    facts = recorded_facts(found)
+    assert facts["energy_j"] is None
+    said = "\n".join(recorded_lines(found))
+    assert not re.search(r"\b(inf|nan)\b|over range", said)
+    json.dumps(facts, allow_nan=False)

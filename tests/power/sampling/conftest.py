@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import MeterAddress
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.meter_address import MeterAddress
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
@@ -61,7 +61,7 @@ class Recorder:
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power/test_meter_address.py starts them as users do."""
     monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess",
+        "lpirc_power.addresses.simulator_address.subprocess",
         warm_programs.Simulators,
     )
 

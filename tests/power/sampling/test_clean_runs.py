@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.instrument_state import DIALECTS

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Check, Measurement, energy_checks
 from lpirc_power.errors import MeterLost
 from lpirc_power.meter import IntegratorState, Setup
-from lpirc_power.meter_address import limits_of
 from tests.power.busy_host import failed
 from tests.timeouts import TIMEOUT_S
 

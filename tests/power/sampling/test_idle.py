@@ -11,7 +11,7 @@ import pytest
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading, Setup
-from lpirc_power.sampling.polling import Idle, baseline, idle_readings
+from lpirc_power.sampling.polling import baseline, idle_readings
 from lpirc_power.visa.link import Link
 from tests.timeouts import TIMEOUT_S
 
@@ -154,7 +154,24 @@ def test_a_baseline_is_the_mean_of_the_updates_after_the_first_reading(
             (4.0, 4.0),
         )
     ]
-    assert baseline(readings) == Idle(power_w=3.0, duration_s=3.0, readings=2)
+    found = baseline(readings)
+    assert (found.power_w, found.duration_s, found.readings) == (3.0, 3.0, 2)
+    assert found.spread_w == pytest.approx(math.sqrt(2.0))
+    assert found.standard_w == pytest.approx(1.0)
+    assert (found.freedom, found.voltage_v) == (1.0, 120.0)
+
+
+def test_the_spread_of_a_baseline_that_drifts_is_that_of_its_parts(
+    reading: Make,
+) -> None:
+    """A thousand updates of a slow wave are not a thousand independent powers."""
+    powers_w = [2.0 + math.sin(number / 150.0) for number in range(1001)]
+    readings = [reading(0.1 * at, power_w=power) for at, power in enumerate(powers_w)]
+    found = baseline(readings)
+    assert found.freedom == 2.0
+    assert found.needed_s > 2.0 * found.duration_s
+    assert found.spread_w == pytest.approx(0.69, abs=0.05)
+    assert found.standard_w > 5.0 * found.spread_w / math.sqrt(1000)
 
 
 def test_no_data_is_no_baseline(reading: Make) -> None:

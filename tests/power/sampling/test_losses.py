@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 
 LOAD_W = 36.0
 

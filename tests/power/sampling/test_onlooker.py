@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import Setup
-from lpirc_power.meter_address import limits_of
 from tests import warm_programs
 from tests.power.busy_host import failed
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
+from lpirc_power.sampling.polling import updates
 from lpirc_power.visa.link import Link
 from tests.timeouts import TIMEOUT_S
 
@@ -33,6 +34,61 @@ def started(sampler: Any, clock: Any, **options: Any) -> Any:
     clock.end_s = clock.now_s
     run.start()
     return run
+
+
+@pytest.mark.parametrize("interval_s", [0.1, 0.25, 1.0, 5.0])
+@pytest.mark.parametrize("question_s", [0.0005, 0.003, 0.01, 0.02])
+@pytest.mark.parametrize("late_s", [0.0, 0.001, 0.01])
+def test_few_questions_miss_no_update_whatever_they_take(
+    reading: Any, interval_s: float, question_s: float, late_s: float
+) -> None:
+    clock = {"now_s": 0.0, "questions": 0, "seen": 0}
+
+    def read() -> tuple[Reading, bool]:
+        clock["questions"] += 1
+        asked_s = clock["now_s"]
+        clock["now_s"] += question_s
+        made = int(asked_s / interval_s)
+        is_new = made > clock["seen"]
+        clock["seen"] = made
+        return reading(asked_s), is_new
+
+    def pause(seconds: float) -> bool:
+        clock["now_s"] += seconds + late_s
+        return clock["now_s"] > 500 * interval_s
+
+    seen = [
+        int(one.monotonic_s / interval_s) for one in updates(read, interval_s, pause)
+    ]
+    settled = seen[50:]  # by then it knows how long a question takes
+    assert settled == list(range(settled[0], 500))
+    assert len(seen) >= 490
+    if interval_s == 0.1:
+        assert clock["questions"] <= 1.5 * len(seen)
+
+
+def test_a_host_that_is_held_up_now_and_then_misses_only_what_it_slept_through(
+    reading: Any,
+) -> None:
+    """Every second the host is late by most of an update; it is back in time for the next."""
+    clock = {"now_s": 0.0, "seen": 0, "late": 0}
+
+    def read() -> tuple[Reading, bool]:
+        asked_s = clock["now_s"]
+        clock["now_s"] += 0.003
+        made = int(asked_s / 0.1)
+        is_new = made > clock["seen"]
+        clock["seen"] = made
+        return reading(asked_s), is_new
+
+    def pause(seconds: float) -> bool:
+        late_s = 0.085 if int(clock["now_s"]) > clock["late"] else 0.001
+        clock["late"] = int(clock["now_s"])
+        clock["now_s"] += seconds + late_s
+        return clock["now_s"] > 60.0
+
+    seen = [int(one.monotonic_s / 0.1) for one in updates(read, 0.1, pause)]
+    assert seen == list(range(1, len(seen) + 1))
 
 
 def updates_between(readings: list[Reading]) -> list[int]:
@@ -123,7 +179,7 @@ def test_updates_that_a_slow_link_misses_are_told(
     recorder: Any,
     setup: Setup,
 ) -> None:
-    clock = paced(question_s=0.06)
+    clock = paced(question_s=0.12)
     run = started(sampler, clock)
     start_s = clock.now_s
     clock.until_s(start_s + 8.0)

@@ -258,3 +258,20 @@ def test_an_energy_that_is_somebody_elses_is_left_alone(
     with contextlib.closing(Link(box.address)) as panel:
         assert panel.query(":NUMERIC:NORMAL:VALUE? 6") == energy
     assert "holds an unknown energy, or that of another run" in caplog.text
+
+
+def test_who_armed_in_vain_leaves_the_lock_of_the_run_that_began(
+    sampler: Any,
+    simulate: Any,
+) -> None:
+    address = simulate().address
+    winner = sampler(address)
+    winner.arm()
+    loser = sampler(address)
+    loser.arm()
+    winner.start()
+    with pytest.raises(MeterError, match="another program or a person has used it"):
+        loser.start()
+    loser.close()
+    winner.stop()
+    assert winner.changes == ()

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.errors import MeterError, MeterRefused, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import counts_by_identity
 from lpirc_power.visa.link import Link
 from tests.contest_day import children_of
@@ -76,7 +76,7 @@ def test_the_child_of_sim_is_gone_after_close(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess",
+        "lpirc_power.addresses.simulator_address.subprocess",
         subprocess,
     )  # a child of our own
     before = children()

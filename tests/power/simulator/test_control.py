@@ -53,7 +53,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(meter: Callable[..., Instrument]) -> Iterator[Bench]:
+def bench(
+    meter: Callable[..., Instrument],
+) -> Iterator[Bench]:
     instrument = meter()
     instrument.execute(VALUES + ";:INPUT:CURRENT:RANGE 500MA;:INPUT:VOLTAGE:RANGE 150V")
     with (

@@ -41,6 +41,24 @@ def test_steps_repeat_from_the_start() -> None:
     assert load.mean(0.0, 100.0).power_w == pytest.approx(5.5)
 
 
+def test_a_load_works_while_its_file_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "working"
+    load = parse_load(f"while:{file},idle=20W,busy=36W,volts=230V", time.monotonic)
+    seen = []
+    for act in (file.touch, file.unlink, file.touch):
+        seen.append(load.mean(0.0, 0.1).power_w)
+        act()
+    assert [*seen, load.mean(0.0, 0.1).power_w] == [20.0, 36.0, 20.0, 36.0]
+    assert load.mean(0.0, 0.1).voltage_v == 230.0
+
+
+def test_a_load_without_a_file_or_of_unknown_words_is_refused() -> None:
+    for spec in ("while:", "while:,idle=2W", "while:f,idle=x", "while:f,often=2"):
+        with pytest.raises(MeterError, match="cannot be used") as refused:
+            parse_load(spec, time.monotonic)
+        assert refused.value.code == "simulator-load"
+
+
 @pytest.mark.parametrize(
     "name",
     ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"],
@@ -78,7 +96,10 @@ def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_i
     )
 
 
-def write(path: Path, *readings: Reading) -> None:
+def write(
+    path: Path,
+    *readings: Reading,
+) -> None:
     path.write_text("\n".join((header_line(), *map(row, readings))))
 
 

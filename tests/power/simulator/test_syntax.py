@@ -65,7 +65,10 @@ def box(model: str = "WT310") -> Instrument:
     return Instrument(parse_load("constant:36W", clock), clock, model=model)
 
 
-def refused_or(parse: object, *arguments: object) -> object:
+def refused_or(
+    parse: object,
+    *arguments: object,
+) -> object:
     try:
         return parse(*arguments)  # type: ignore[operator]
     except RefusedError as refusal:

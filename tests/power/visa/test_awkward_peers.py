@@ -32,7 +32,10 @@ def call(connection: socket.socket) -> int:
     )
 
 
-def answer(connection: socket.socket, *numbers: int) -> None:
+def answer(
+    connection: socket.socket,
+    *numbers: int,
+) -> None:
     body = struct.pack(f">{len(numbers)}I", *numbers)
     connection.sendall(struct.pack(">I", len(body) | LAST_FRAGMENT) + body)
 

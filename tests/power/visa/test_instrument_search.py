@@ -155,4 +155,4 @@ def test_nothing_found_says_where_it_has_looked_and_what_to_check(
         "searched: the network (a VXI-11 broadcast). Not searched: USB, which needs"
         in ran.stderr
     )
-    assert "serial ports, which need the Python package pyserial. Check" in ran.stderr
+    assert "serial ports, which need the Python package pyserial (pip" in ran.stderr

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.meter_address import open_meter
 from lpirc_power.visa.link import Link
 from tests.power.peer import Instrument, Peer
 
@@ -25,7 +25,10 @@ def link(simulate: Any) -> Iterator[tuple[Link, Any]]:
         yield opened, simulator
 
 
-def refused(link: Link, message: str = "*IDN?") -> str:
+def refused(
+    link: Link,
+    message: str = "*IDN?",
+) -> str:
     with pytest.raises(MeterError) as caught:
         link.query(message)
     assert link.address in caught.value.sentence
@@ -72,7 +75,10 @@ def test_an_address_pyvisa_cannot_use_is_a_meter_error(address: str) -> None:
     )
 
 
-def failure(address: str, **options: Any) -> MeterError:
+def failure(
+    address: str,
+    **options: Any,
+) -> MeterError:
     with pytest.raises(MeterError) as caught:
         Link(address, **options)
     assert address in caught.value.sentence

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses.meter_address import open_meter
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.meter_address import open_meter
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.visa.link import TIMEOUT_MS, Link
 from tests.power.opened import wt300
@@ -288,4 +288,16 @@ def test_without_libusb_or_pyusb_it_says_what_to_install(
     bus.reload()
     error = failure()
     assert error.code == "meter-backend"
-    assert ("package pyusb" in error.sentence) is True
+    assert ("package pyusb; install it: pip install pyusb" in error.sentence) is True
+
+
+def test_the_one_meter_on_usb_without_pyusb_is_told_of_pyusb_not_of_libusb(
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bus(None)
+    monkeypatch.setitem(sys.modules, "usb.core", None)
+    error = failure("USB0::0x0B21::0x0025::INSTR")
+    assert error.code == "meter-backend"
+    assert ("install it: pip install pyusb" in error.sentence) is True
+    assert "libusb" not in error.sentence

@@ -327,7 +327,10 @@ class UsbMeter(IBackend):
             )
 
 
-def _fields(names: str, *values: Any) -> SimpleNamespace:
+def _fields(
+    names: str,
+    *values: Any,
+) -> SimpleNamespace:
     return SimpleNamespace(**dict(zip(names.split(), values, strict=True)))
 
 

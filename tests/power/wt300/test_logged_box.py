@@ -49,13 +49,19 @@ def box(request: Any) -> LoggedBox:
     return made
 
 
-def asked(address: str, *queries: str) -> list[str]:
+def asked(
+    address: str,
+    *queries: str,
+) -> list[str]:
     with contextlib.closing(Link(address)) as link:
         return [link.query(query) for query in queries]
 
 
 @contextlib.contextmanager
-def sampling(address: str, readings: list[Any]) -> Iterator[Sampler]:
+def sampling(
+    address: str,
+    readings: list[Any],
+) -> Iterator[Sampler]:
     sampler = Sampler(
         address,
         SETUP,

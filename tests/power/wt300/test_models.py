@@ -57,15 +57,19 @@ def test_e_models_have_slow_updates_too(name: str) -> None:
         ("WT333E", ("1", "2", "3", "sum")),
     ],
 )
-def test_each_model_has_its_elements(name: str, measurable: tuple[str, ...]) -> None:
+def test_each_model_has_its_elements(
+    name: str,
+    measurable: tuple[str, ...],
+) -> None:
     model = model_named(name)
     assert model.measurable == measurable
     for element in model.elements:
         assert measured_elements(model, element, name) == (element,)
 
 
-def test_the_sum_is_all_elements() -> None:
+def test_the_sum_is_all_elements_and_several_may_be_named() -> None:
     assert measured_elements(model_named("WT332E"), "sum", "WT332E") == ("1", "3")
+    assert measured_elements(model_named("WT333E"), "1+2", "WT333E") == ("1", "2")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,9 @@ def test_the_sum_is_all_elements() -> None:
         ("WT332E", "2", "a WT332E has elements 1 and 3, and their sum"),
         ("WT333E", "4", "a WT333E has elements 1 and 2 and 3, and their sum"),
         ("WT333E", "", "no element ''"),
+        ("WT332E", "1+2", "no element '1\\+2'"),
+        ("WT333E", "1+2+2", "no element '1\\+2\\+2'"),
+        ("WT310", "1+1", "no element '1\\+1'"),
     ],
 )
 def test_an_element_that_is_not_there_is_refused(

@@ -52,7 +52,9 @@ def test_a_run_has_its_energy_and_leaves_the_meter_as_it_was(
         assert spy.query(WATCHED) == before
 
 
-def test_a_probe_changes_nothing(simulate: Callable[..., Any]) -> None:
+def test_a_probe_changes_nothing(
+    simulate: Callable[..., Any],
+) -> None:
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as spy:
         spy.write(":INPUT:VOLTAGE:RANGE 150;:INPUT:CURRENT:RANGE 0.5")

@@ -188,8 +188,8 @@ def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -
     )
     assert "% certain" not in told.stdout
     assert (
-        "(how certain the lead is over bee is not known: judge the runs again)"
-        in told.stdout
+        "(how certain the lead is over bee is not known: judge the runs again, or see in referee run show "
+        "whose uncertainty is unknown)" in told.stdout
     )
     shown = called("run", "show", "2", "--contest", str(judged.folder)).stdout
     assert "mAP ilsvrc-det" in shown

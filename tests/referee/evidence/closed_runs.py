@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.meter import Reading
 from lpirc_power.meter_standing import Standing
 from lpirc_score.detections.parsed_rows import Taken
 from lpirc_score.tasks.taken_answers import TakenAnswers
@@ -33,9 +34,13 @@ def closed_with_bodies(
     bodies: Sequence[tuple[bytes, str]],
     *,
     unserved: int = 0,
+    readings: Sequence[Reading] = (),
     **different: Any,
 ) -> Run:
-    """A run of the whole test set, served in its order but for the last ones, with these bodies and their types."""
+    """A run of the whole test set, served in its order but for the last ones, with these bodies and their types.
+
+    Its energy of record is that of its last reading.
+    """
     store = contest.store
     test_set = contest.test_set
     images = len(test_set.images)
@@ -69,11 +74,11 @@ def closed_with_bodies(
                 body,
             ),
         )
-    readings = [
+    taken_by_meter = readings or [
         replace(reading(float(second)), energy_wh=second / 3600) for second in range(61)
     ]
-    store.readings.append(run.id, 0.0, readings)
-    return _closed(contest, run)
+    store.readings.append(run.id, 0.0, taken_by_meter)
+    return _closed(contest, run, taken_by_meter[-1])
 
 
 def taken_of(
@@ -89,9 +94,8 @@ def taken_of(
     return rows_of(body, content_type, images, ids)
 
 
-def _closed(contest: Contest, run: Run) -> Run:
+def _closed(contest: Contest, run: Run, last: Reading) -> Run:
     store = contest.store
-    energy_wh = WINDOW_S / 3600
     store.runs.change(
         run.id,
         (RunState.ARMED,),
@@ -101,8 +105,8 @@ def _closed(contest: Contest, run: Run) -> Run:
     )
     of_record: dict[str, Any] = {
         "elapsed_s": WINDOW_S,
-        "energy_wh": energy_wh,
-        "integrator_s": WINDOW_S,
+        "energy_wh": last.energy_wh,
+        "integrator_s": last.integrator_s,
     }
     of_record["meter_changes"] = ()
     detail = {

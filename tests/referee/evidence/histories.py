@@ -23,6 +23,7 @@ from referee.evidence.bundle_container import GROUND_TRUTH, JUDGEMENTS, read_man
 from referee.evidence.bundle_values import Bundle, read_bundle
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.record_verification import TERMS
+from referee.judging.score_uncertainty import energy_uncertainty
 from referee.store.hash_links import (
     READINGS_START,
     correction_text,
@@ -174,6 +175,11 @@ class History:
             "energy_known_by": judged.energy_known_by,
         }
         told |= {"energy_own_limit": judged.energy_own_limit}
+        if judged.energy_budget is not None:
+            told |= {"energy_budget": judged.energy_budget}
+        if result["interval"] is not None:
+            uncertainty = {"energy_uncertainty": energy_uncertainty(judged)}
+            told |= {"interval": result["interval"] | uncertainty}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])
         self.texts["checks.json"] = lines([[asdict(check) for check in judged.checks]])

@@ -20,6 +20,7 @@ from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
 from referee.evidence.bundle_container import (
     ENVELOPE,
+    FORMAT,
     MANIFEST,
     BadBundle,
     pack,
@@ -96,6 +97,8 @@ def sealed_parts(
     left_out = ("format", "program", "metric_version", "sizes")
     about = {name: value for name, value in predicate.items() if name not in left_out}
     about |= {"public_key": public_key}
+    if predicate["format"] == FORMAT:
+        about["format"] = FORMAT
     manifest = manifest_of(
         parts,
         {name: len(text) for name, text in contents.items()},

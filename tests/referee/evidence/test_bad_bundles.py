@@ -315,7 +315,7 @@ def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
     )
 
 
-@pytest.mark.parametrize(("what", "known"), [("format", 5), ("metric_version", 1)])
+@pytest.mark.parametrize(("what", "known"), [("format", 6), ("metric_version", 1)])
 def test_a_newer_format_or_metric_is_told_with_both_numbers(
     forge: Forge,
     what: str,

@@ -176,7 +176,7 @@ def test_the_usual_rule_leaves_no_trace_in_a_bundle(
         "accuracy-per-wh",
     )
     assert "rule" not in part(one, "run.json")["run"]["rules"]
-    assert part(one, "manifest.json")["predicate"]["format"] == 4
+    assert part(one, "manifest.json")["predicate"]["format"] == 6
     assert "|rule:" not in part(one, "result.json")["signature"]
 
 

@@ -110,7 +110,7 @@ def test_the_score_of_the_dac_contest_ranks_and_both_verifiers_agree(
         "by the rule of the run. The score is 100 / log2(" in sentences(data)["score"]
     )
     predicate = json.loads(opened(data)[MANIFEST])["predicate"]
-    assert predicate["format"] == 5
+    assert predicate["format"] == 6
 
 
 def test_a_run_outside_a_limit_is_shown_with_its_reason_and_has_no_rank(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lpirc_power.energy import Check
+from lpirc_power.energy import Budget, Check
 from lpirc_power.meter import Reading, Setup
 from lpirc_score import METRICS, Detections, evaluate
 from lpirc_score.metrics.evaluation_result import RULES_VERSION, signature_parts
@@ -23,7 +24,7 @@ from referee.errors import RefereeError
 from referee.judging import judge as judging
 from referee.judging.judge import judge
 from referee.judging.run_case import restricted_to, scoring_input
-from referee.judging.score_uncertainty import energy_uncertainty
+from referee.judging.score_uncertainty import budget_of_score, energy_uncertainty
 from referee.judging.standings import standings
 from referee.runs.image_order import image_order
 from referee.store import Store
@@ -218,13 +219,46 @@ def test_a_judgement_carries_its_energys_limit_with_start_and_stop(
     )
     assert without.energy_limit is None
     assert without.energy_known_by is None
+    assert without.energy_budget is None
+
+
+def test_the_budget_stands_beside_the_limit_and_the_interval_is_of_it(
+    contest: Contest,
+) -> None:
+    judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
+    budget = budget_of_score(judged)
+    assert budget is not None
+    assert judged.energy_wh is not None
+    assert judged.energy_limit is not None
+    limit_wh = judged.energy_limit * judged.energy_wh
+    assert budget.guaranteed_wh == pytest.approx(limit_wh)
+    assert budget.combined_wh is not None
+    uncertainty = energy_uncertainty(judged)
+    assert uncertainty is not None
+    assert uncertainty / math.sqrt(3) == pytest.approx(
+        budget.combined_wh / judged.energy_wh
+    )
+    assert uncertainty < judged.energy_limit
+    stored = contest.store.scores.latest(judged.run)
+    assert stored is not None
+    assert budget_of_score(stored) == budget
+
+
+def test_without_a_known_term_the_interval_has_no_energy(contest: Contest) -> None:
+    judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
+    document = judged.energy_budget
+    assert document is not None
+    first, *others = Budget.from_document(document).terms
+    budget = Budget(judged.energy_wh or 0.0, (replace(first, half_width=None), *others))
+    unknown = replace(judged, energy_budget=budget.document())
+    assert energy_uncertainty(unknown) is None
 
 
 def test_the_interval_needs_no_check_to_know_the_energys_limit(
     contest: Contest,
 ) -> None:
     judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
-    bare = replace(judged, checks=())
+    bare = replace(judged, checks=(), energy_budget=None)
     assert energy_uncertainty(bare) == judged.energy_limit
     assert [
         energy_uncertainty(replace(bare, energy_limit=limit)) for limit in (1.0, None)

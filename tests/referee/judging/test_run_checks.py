@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Check
 from lpirc_power.meter import Reading
-from lpirc_power.meter_address import limits_of
 from referee.judging.run_checks import is_scorable, measured_run
 from referee.store.records import Run, RunState
 from tests.referee.factories import reading, run_record

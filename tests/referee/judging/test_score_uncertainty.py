@@ -4,6 +4,7 @@ import contextlib
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lpirc_power.energy.power_error_limit import relative_uncertainty
+from lpirc_power.addresses.meter_address import limits_of
+from lpirc_power.energy.power_error_limit import limit_w
 from lpirc_power.meter import Setup
-from lpirc_power.meter_address import limits_of
 from lpirc_score import Detections
 from lpirc_score.analysis.halves import HALVES, half_maps
-from lpirc_score.analysis.interval import Halved, map_intervals
+from lpirc_score.analysis.interval import Halved, chance_of_order, map_intervals
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.ranking import Level
-from referee.judging.score_uncertainty import described, halved
+from referee.judging.score_uncertainty import budget_of_score, described, halved
 from referee.judging.standings import standings
 from referee.store.records import RunState
 from tests.referee.factories import (
@@ -462,9 +463,9 @@ def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(
 ) -> None:
     judged = judge(contest, closed_run(contest), CLOCK)
     figures = {check.code: check.figures for check in judged.checks}["accuracy"]
-    assert figures["uncertainty"] == pytest.approx(
-        relative_uncertainty(36.0, 36.0, 75.0, limits_of("WT310"))
-    )
+    found_w = limit_w(36.0, 36.0, 75.0, limits_of("WT310"))
+    assert found_w is not None
+    assert figures["uncertainty"] == pytest.approx(found_w / 36.0)
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])
@@ -486,3 +487,54 @@ def test_a_run_without_energy_has_an_interval_of_its_map_only(contest: Contest) 
     interval = judge_with_interval(contest, run, CLOCK).interval
     assert interval is not None
     assert interval.score_low is None
+
+
+def test_runs_on_one_meter_share_the_maker_s_terms_of_their_budgets(
+    contest: Contest,
+) -> None:
+    run = closed_run(contest)
+    judged = judge_with_interval(contest, run, CLOCK)
+    found = known(contest, run)
+    budget = budget_of_score(judged)
+    assert found is not None
+    assert budget is not None
+    assert judged.energy_limit is not None
+    root = math.sqrt(3) / budget.energy_wh
+    of_reading = next(one for one in budget.terms if one.code == "reading")
+    assert found.shared_limit == pytest.approx(root * (of_reading.standard_wh or 0.0))
+    shared = math.hypot(found.shared_limit, found.load_limit)
+    assert shared == pytest.approx(root * (budget.shared_wh or 0.0))
+    assert found.load is not None
+    assert found.own_limit == pytest.approx(root * (budget.own_wh or 0.0))
+    whole = math.hypot(shared, found.own_limit)
+    assert whole == pytest.approx(root * (budget.combined_wh or 0.0))
+    assert whole < judged.energy_limit
+
+
+def test_runs_judged_before_budgets_share_the_limit_of_their_meter_as_they_did(
+    contest: Contest,
+) -> None:
+    """So a published board keeps its sure orders and its prizes."""
+    found = []
+    for power_w in (30.0, 36.0):
+        run = closed_run(contest, power_w)
+        judged = judge_with_interval(contest, run, CLOCK)
+        limit = judged.energy_limit
+        own = judged.energy_own_limit
+        assert limit is not None
+        assert own is not None
+        assert judged.interval is not None
+        assert own < limit
+        interval = replace(judged.interval, energy_uncertainty=limit)
+        before = replace(judged, energy_budget=None, interval=interval)
+        of_run = halved(contest, contest.store.runs.get(run), before)
+        assert of_run is not None
+        assert (of_run.shared_limit, of_run.own_limit) == (limit - own, own)
+        found.append(of_run)
+    first, second = found
+    alone = [replace(one, shared_limit=0.0) for one in found]
+    assert chance_of_order(first, second) == chance_of_order(*alone)
+    assert first.meter == second.meter
+    now = known(contest, run)
+    assert now is not None
+    assert now.meter != second.meter, "a run judged with a budget shares nothing"

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.energy import Budget
+from lpirc_power.report.budget_words import interval_words
 from lpirc_testsets import Category, TestSet, load_test_set, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from referee.clock import Clock
@@ -198,6 +200,13 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
         r'<th scope="row">([\w-]+)</th><td>([\d.]+)</td><td>[\d.]+</td></tr>',
         text,
     )[-len(aps) :] == [(name, f"{ap:.5f}") for ap, name in aps]
+    budget = Budget.from_document(document["energy_budget"])
+    for shown in (
+        "How certain the energy is",
+        interval_words(budget).replace("+-", "\N{PLUS-MINUS SIGN}"),
+        *(term.source for term in budget.terms),
+    ):
+        assert f"{shown}\n" in page.text
     assert ("svg" in page.tags) is True
     assert ("missed" in page.text) is True
     assert ("When to log out" in page.text) is True
@@ -286,6 +295,20 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
         void_reason="absent",
     )
     assert "never opened" in page_of(hall.contest, never).text
+
+
+def test_of_an_unknown_uncertainty_the_report_says_why_and_promises_nothing(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    by_nobody = judged_run(hall, meter_identity="ACME PLUG 1 2")
+    shown = page_of(hall.contest, by_nobody).text
+    assert "No driver states this meter's limits of error" in shown
+    assert "holds the true energy" not in shown
+    assert "Guaranteed is the sum" not in shown
+    known = page_of(hall.contest, judged_run(hall)).text
+    assert "holds the true energy" in known
+    assert "Guaranteed is the sum" in known
 
 
 def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
@@ -397,6 +420,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
     )
     shown = page_of(hall.contest, judged).text
     assert "8.3000 mAP/Wh" in shown
+    assert "How certain the energy is" not in shown, "judged before there were budgets"
     assert "so the run's errors are not shown" in shown
 
 

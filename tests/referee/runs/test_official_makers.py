@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.driver_registry import GROUP
-from lpirc_power.meter_address import limits_of
+from lpirc_power.addresses.driver_registry import GROUP
+from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
 from referee.config import read_config
 from referee.errors import RefereeError

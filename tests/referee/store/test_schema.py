@@ -19,6 +19,7 @@ import pytest
 from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
+from referee.judging.score_uncertainty import energy_uncertainty
 from referee.store import Store, database
 from referee.store.model_records import JobKind, Submission, Upload
 from referee.store.records import EnergyMissing, Score
@@ -67,7 +68,7 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> Non
     Store.open(old).close()
     Store.open(new := tmp_path / "new.db", create=True).close()
     assert structure(old) == structure(new)
-    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(19,)]
+    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(20,)]
 
 
 @pytest.mark.parametrize("form", DUMPS)
@@ -268,6 +269,28 @@ def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_chec
         (0.004, None),
         (None, None),
     ]
+
+
+def test_a_score_of_form_19_has_no_budget_and_keeps_the_limit_that_it_stored(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "old.db"
+    with contextlib.closing(Store.open(path, create=True)) as store:
+        run = stored_run(store).id
+        made = Score(
+            run, START.isoformat(), 0.5, 1.0, 0.5, 36.0, 5, 7, {1: 0.5}, "lpirc", (),
+            energy_limit=0.004, energy_known_by="a manual", energy_own_limit=0.001, energy_budget={"terms": []},
+        )  # fmt: skip
+        store.scores.add(made)
+        assert store.scores.latest(run) == made
+    dropped = "ALTER TABLE scores DROP COLUMN energy_budget"
+    changed(path, dropped, "PRAGMA user_version = 19")
+    with contextlib.closing(Store.open(path)) as store:
+        upgraded = store.scores.latest(run)
+        assert upgraded == replace(made, energy_budget=None)
+        assert energy_uncertainty(upgraded) == 0.004
+        store.scores.add(made)
+        assert store.scores.latest_by_run()[run][0].energy_budget == {"terms": []}
 
 
 def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_the_page_of_an_open_run_follows_it_to_its_judgement_and_keeps_notes(
         page.click("#judge-1")
         page.click("#ask-do")
         page.wait_for_selector(".log >> text=energy-measured")
+        page.wait_for_selector("[aria-labelledby=budget] >> text=start and stop")
         assert MARKUP in page.inner_text("#live"), "shown as it was written"
         for width in (360, 768, 1440, 1920):
             page.set_viewport_size({"width": width, "height": 900})

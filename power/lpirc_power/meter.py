@@ -38,15 +38,21 @@ class IntegratorState(Enum):
 
         Raises MeterError `meter-answer` for any other word.
         """
-        wanted = word.strip().upper()
-        for state, short in zip(
-            cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True
-        ):
-            if wanted in (state.value, short):
-                return state
-        raise MeterAnswerError(
-            f"The meter names {word!r} as the integrator's state; no such state is known."
-        )
+        found = _STATES.get(word.strip().upper())
+        if found is None:
+            raise MeterAnswerError(
+                f"The meter names {word!r} as the integrator's state; no such state is known."
+            )
+        return found
+
+
+_STATES: Final = {
+    **{state.value: state for state in IntegratorState},
+    "RES": IntegratorState.RESET,
+    "STAR": IntegratorState.START,
+    "TIM": IntegratorState.TIMEUP,
+    "ERR": IntegratorState.ERROR,
+}
 
 
 class Unconfirmed(str):

@@ -40,7 +40,7 @@ class Standing(StrEnum):
 _REASONS: Final = {
     Standing.LOOPBACK_ALLOWED: "it has a loopback address, which contest.toml allows (loopback_meter = true)",
     Standing.SIMULATED: "its serial number says that it is simulated",
-    Standing.UNKNOWN_MODEL: "its driver states no accuracy of this model",
+    Standing.UNKNOWN_MODEL: "its driver states no accuracy of this model that can be used",
     Standing.LOOPBACK: "it has a loopback address, where any program can answer; for a real meter set "
     "loopback_meter = true in its station of contest.toml",
 }

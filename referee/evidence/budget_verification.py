@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from referee.evidence.verification_items import Failure, require_same
+from lpirc_power.energy.budget import BUDGET_VERSION
+from referee.evidence.verification_items import Failure, NotChecked, require_same
 
 PART: Final = "result.json"
 WORDS: Final = ("name", "source")
@@ -22,7 +23,8 @@ def require_same_budget(
 ) -> None:
     """Raise Failure unless a stated budget is the recomputed one.
 
-    `has_own_words` means that this version judged the run, so that its words are those of this program, too.
+    Raises NotChecked for one that was computed by other rules. `has_own_words` means that this version judged the run,
+    so that its words are those of this program, too.
     """
     if not isinstance(stated, dict):
         raise Failure(
@@ -33,6 +35,7 @@ def require_same_budget(
         raise Failure(
             PART, "The result states an uncertainty budget, but has no energy."
         )
+    require_own_rules(stated)
     _require_fields("the budget", stated, own)
     if not _are_terms(stated["terms"]):
         raise Failure(PART, "The terms of the budget are no list of terms.")
@@ -48,6 +51,29 @@ def require_same_budget(
     )
     if is_unknown:
         _require_words("unknown", stated, own, is_same=has_own_words)
+
+
+def require_own_rules(stated: object) -> None:
+    """Raise NotChecked if a stated budget was computed by other rules than those of this program.
+
+    What it states then differs, and that says nothing about whether it was altered. Raises Failure for a version that
+    is no number from 1.
+    """
+    version = stated.get("version") if isinstance(stated, dict) else None
+    if type(version) is not int or version < 1:
+        raise Failure(
+            PART, f"The budget has the version {version!r:.60}, not one from 1."
+        )
+    if version > BUDGET_VERSION:
+        raise NotChecked(
+            f"The energy's uncertainty budget is by later rules (version {version}); this program knows version "
+            f"{BUDGET_VERSION}: use a newer one."
+        )
+    if version < BUDGET_VERSION:
+        raise NotChecked(
+            f"The energy's uncertainty budget is by earlier rules (version {version}); this program computes version "
+            f"{BUDGET_VERSION}: use the one that judged the run."
+        )
 
 
 def _are_terms(stated: Any) -> bool:

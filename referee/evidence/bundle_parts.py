@@ -289,6 +289,9 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     for name in ("others", "energy_budget"):  # as in the formats before these
         if result[name] is None:
             del result[name]
+    if "energy_budget" in result:
+        # Judged before a budget stated its version.
+        result["energy_budget"] = {"version": 1} | result["energy_budget"]
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}

@@ -12,7 +12,7 @@ from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest_rules import DEFAULT
-from referee.evidence.budget_verification import require_same_budget
+from referee.evidence.budget_verification import require_own_rules, require_same_budget
 from referee.evidence.bundle_container import FORMAT_OF_BUDGETS
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
@@ -197,6 +197,8 @@ def _interval(found: Recomputed, given: Given) -> str:
         raise NotChecked(
             "The interval was not recomputed, because this takes seconds; give --interval."
         )
+    if "energy_budget" in _result(found):
+        require_own_rules(_result(found)["energy_budget"])
     require_same(
         "result.json", "The interval", _result(found)["interval"], found.interval()
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lpirc_power.addresses.meter_address import limits_of
+from lpirc_power.addresses.meter_address import limits_by_identity
 from lpirc_power.meter import Identity, Limits
 from lpirc_power.meter_standing import Standing
 from referee.store.records import Run
@@ -11,8 +11,8 @@ from referee.store.records import Run
 def limits_of_run(run: Run) -> Limits | None:
     """Return the limits of error of a run's meter; None if its own driver stated none when the run was armed.
 
-    Another driver that knows a model of the same name says nothing about that meter.
+    A driver of another maker that knows a model of the same name says nothing about that meter.
     """
     if run.meter_standing is Standing.UNKNOWN_MODEL:
         return None
-    return limits_of(Identity.parse(run.meter_identity or "").model)
+    return limits_by_identity(Identity.parse(run.meter_identity or ""))

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lpirc_power.addresses.driver_registry import (
@@ -18,7 +18,8 @@ from lpirc_power.addresses.driver_registry import (
     schemes,
 )
 from lpirc_power.addresses.guarded_meter import guarded
-from lpirc_power.addresses.visa_address import family_of, stated_limits
+from lpirc_power.addresses.limits_statement import NOTHING, Statement, statement_of
+from lpirc_power.addresses.visa_address import family_of
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Driver, Identity, Limits, Meter
@@ -91,7 +92,7 @@ def _stated_limits(model: str) -> Limits | None:
     for one in (visa, *others):
         if one is None:
             continue
-        limits = stated_limits(one.plugin, one.scheme, model)
+        limits = statement_of(one.plugin, one.scheme, model).limits
         if limits is not None:
             return limits
     return None
@@ -109,11 +110,11 @@ class Answering:
         """Return True if the driver is part of this distribution."""
         return self.plugin.is_built_in
 
-    def limits(self, model: str) -> Limits | None:
-        """Return the limits of error that this driver states of a model, in the spelling of a record, too."""
-        found = stated_limits(self.plugin, self.kind, model)
-        if found is None and "_" in model:
-            return stated_limits(self.plugin, self.kind, model.replace("_", " "))
+    def statement(self, model: str) -> Statement:
+        """Return what this driver states of a model's limits of error, in the spelling of a record, too."""
+        found = statement_of(self.plugin, self.kind, model)
+        if found == NOTHING and "_" in model:
+            return statement_of(self.plugin, self.kind, model.replace("_", " "))
         return found
 
 
@@ -129,12 +130,44 @@ def driver_at(address: str, found: Identity) -> Answering | None:
 
 
 def limits_at(address: str, found: Identity) -> Limits | None:
-    """Return the limits of error of the meter that answers at an address; None if its driver states none.
+    """Return the limits of error of the meter that answers at an address; None if its driver states none."""
+    return statement_at(address, found).limits
+
+
+def statement_at(address: str, found: Identity) -> Statement:
+    """Return what is stated of the limits of error of the meter that answers at an address.
 
     The name of a model is not enough: another driver that knows it says nothing about this meter.
     """
     driver = driver_at(address, found)
-    return None if driver is None else driver.limits(found.model)
+    return NOTHING if driver is None else driver.statement(found.model)
+
+
+def limits_by_identity(found: Identity) -> Limits | None:
+    """Return the limits of error of a meter whose address is not known; None if no driver states them.
+
+    They belong to a maker's model: the driver of its family behind VISA states them, and only of a meter of no family
+    the other schemes. If these differ, none is known.
+    """
+    for one in _spellings(found):
+        with contextlib.suppress(MeterError):
+            return Answering(*family_of(one)).statement(found.model).limits
+    others = (one for one in schemes() if one.plugin.name not in BEHIND_VISA)
+    drivers = [Answering(one.plugin, one.scheme) for one in others]
+    asked = [one.statement(found.model).limits for one in drivers]
+    stated = [one for one in asked if one is not None]
+    is_one = stated and all(one == stated[0] for one in stated)
+    return stated[0] if is_one else None
+
+
+def _spellings(found: Identity) -> Iterator[Identity]:
+    """Yield an identity as a record writes it, with _ for blanks, and with the blanks."""
+    yield found
+    maker = found.maker.replace("_", " ")
+    model = found.model.replace("_", " ")
+    spelled = replace(found, maker=maker, model=model)
+    if spelled != found:
+        yield spelled
 
 
 def standing(

@@ -8,9 +8,9 @@ from typing import Final
 
 from lpirc_power.addresses.driver_registry import FAILURES, Plugin, families
 from lpirc_power.addresses.guarded_meter import guarded
+from lpirc_power.addresses.limits_statement import statement_of
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
-from lpirc_power.limit_problems import limit_problems
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Driver, Identity, Limits, Meter, VisaLink
 from lpirc_power.scheme import Scheme
@@ -84,7 +84,7 @@ class VisaAddress(Scheme):
     def limits(model: str) -> Limits | None:
         """Return the limits of error of a model, as stated by the driver of its family."""
         for plugin, driver in families():
-            limits = stated_limits(plugin, driver, model)
+            limits = statement_of(plugin, driver, model).limits
             if limits is not None:
                 return limits
         return None
@@ -134,31 +134,8 @@ def family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
         known.append(driver.models)
     raise MeterError(
         "meter-wrong-model",
-        f"The meter says it is a {found.model}; only {', '.join(known)} are supported.",
+        f"The meter says it is a {found.model} of {found.maker}; only {', '.join(known)} are supported.",
     )
-
-
-def stated_limits(
-    plugin: Plugin, driver: type[Driver] | type[Scheme], model: str
-) -> Limits | None:
-    """Return the limits of error that a driver states; None if it states none, or what cannot be, which is logged."""
-    try:
-        limits: object = driver.limits(model)
-    except (
-        FAILURES
-    ) as error:  # another distribution's, and the other drivers still count
-        _log.warning("%s", plugin.failed("state its limits of error", error).sentence)
-        return None
-    if limits is None:
-        return None
-    if not isinstance(limits, Limits):
-        words = f"returns {limits!r:.60} from `limits`, not Limits or None"
-    elif problems := limit_problems(limits):
-        words = f"states limits of error of {model} that cannot be ({'; '.join(problems)}), so they are unknown"
-    else:
-        return limits
-    _log.warning("%s", plugin.failure(words).sentence)
-    return None
 
 
 def identity(answer: str) -> Identity:

@@ -21,6 +21,7 @@ from lpirc_power.comparison.comparing import compared
 from lpirc_power.comparison.comparison_report import (
     comparison_facts,
     comparison_lines,
+    wrong_names,
 )
 from lpirc_power.measurement_files.any_measurement import Stated
 from lpirc_power.page.comparison_page import comparison_page
@@ -100,7 +101,9 @@ class TwoSided(click.Command):
     metavar="PAGE",
     help="Also write one HTML page about the comparison, such as cmp.html.",
 )
-@click.option("--force", is_flag=True, help="Overwrite PAGE if it exists.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite PAGE if it exists and is a page."
+)
 @stated_options
 @json_option
 def compare(
@@ -133,9 +136,9 @@ def compare(
     The exit code is 0 whether a difference is shown or not; it is 1 if the files cannot be compared.
     """  # noqa: D301  click wants the character itself
     of_first, of_second = _sides(files, others)
-    if len(set(names)) < len(names) or not all(map(str.strip, names)):
+    if problem := wrong_names(names):
         raise click.UsageError(
-            f"--names gives {names[0]!r} and {names[1]!r}; give two names that differ."
+            f"--names gives {names[0]!r} and {names[1]!r}; {problem}."
         )
     if mark is not None and not mark.strip():
         raise click.UsageError("--mark has no name; leave it out to compare all.")

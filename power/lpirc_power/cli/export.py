@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.cli.page_file import beside, require_free, written_whole
+from lpirc_power.cli.page_file import Kind, beside, require_free, written_whole
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.parquet_export import write_parquet
@@ -21,7 +21,11 @@ from lpirc_power.measurement_files.parquet_export import write_parquet
     metavar="PARQUET",
     help="The file to write; default: FILE with the ending .parquet.",
 )
-@click.option("--force", is_flag=True, help="Overwrite PARQUET if it exists.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Overwrite PARQUET if it exists and is a Parquet file.",
+)
 @stated_options
 def export(file: Path, output: Path | None, force: bool, stated: Stated) -> None:
     """Write the readings in FILE to a Parquet file, for pandas, Polars, DuckDB and others.
@@ -36,7 +40,7 @@ def export(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     'lpirc-power[parquet]'.
     """  # noqa: D301  click wants the character itself
     wanted = output or beside(file, ".parquet")
-    require_free(wanted, force=force)
+    require_free(wanted, Kind.PARQUET, force=force)
     found = read_any(file, stated)
     with written_whole(wanted) as fresh:
         rows = write_parquet(found, fresh)

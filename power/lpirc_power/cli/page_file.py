@@ -5,11 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
+from typing import Final
 
 from lpirc_power.errors import MeterError
 from lpirc_power.presence import is_folder, is_there
 from lpirc_power.recording_run.logbook import require_folder
+
+FIRST_BYTES: Final = 64
+
+
+class Kind(Enum):
+    """Kinds of files that a command writes: the name for people, and the first bytes."""
+
+    PAGE = ("a page", b"<!doctype html")
+    PARQUET = ("a Parquet file", b"PAR1")
+
+    def is_of(self, content: bytes) -> bool:
+        """Return True for the first bytes of such a file, and for an empty one, which holds nothing to lose."""
+        _, start = self.value
+        return content[: len(start)].lower() == start.lower() or not content
 
 
 def write_page(path: Path, text: str, *, force: bool) -> None:
@@ -55,8 +71,11 @@ def beside(file: Path, ending: str) -> Path:
     return file.with_suffix(ending)
 
 
-def require_free(path: Path, *, force: bool) -> None:
-    """Raise MeterError `recording-file` for a folder, a missing folder, or a file that exists without `force`."""
+def require_free(path: Path, kind: Kind = Kind.PAGE, *, force: bool) -> None:
+    """Raise MeterError `recording-file` for a folder, a missing folder, or a file that exists without `force`.
+
+    Even with `force` a file of another kind stays: it may be the recording that is read, or its record.
+    """
     if is_folder(path):
         sentence = f"{path} is a folder; give the name of a file."
         raise MeterError("recording-file", sentence)
@@ -64,3 +83,17 @@ def require_free(path: Path, *, force: bool) -> None:
     if is_there(path) and not force:
         sentence = f"{path} exists already; choose another name, or add --force."
         raise MeterError("recording-file", sentence)
+    if is_there(path) and not kind.is_of(_first_bytes(path)):
+        name, _ = kind.value
+        sentence = f"{path} is not {name}, so --force does not overwrite it; choose another name."
+        raise MeterError("recording-file", sentence)
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file. Raises MeterError `recording-file` if it is no file, such as a pipe."""
+    if not path.is_file():
+        raise MeterError(
+            "recording-file", f"{path} is not a file; choose another name."
+        )
+    with path.open("rb") as file:
+        return file.read(FIRST_BYTES)

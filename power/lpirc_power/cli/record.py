@@ -30,6 +30,7 @@ from lpirc_power.recording_run.series_run import SeriesRun
 from lpirc_power.recording_run.single_run import recorded
 from lpirc_power.report.advice import advised
 from lpirc_power.report.group_report import group_facts, group_lines
+from lpirc_power.report.publication import series_publication
 from lpirc_power.report.series_marks import series_mark_facts, series_mark_lines
 from lpirc_power.report.series_report import series_facts, series_lines
 from lpirc_power.report.single_report import single_facts, single_lines
@@ -197,6 +198,7 @@ def _series(order: Order, repeats: Repeats, *, is_quiet: bool) -> _Told:
     lines = [*series_lines(series), *series_mark_lines(series)]
     if series.recordings:
         lines += advised(series.recordings[-1])
+    lines.append(series_publication(series).line)
     facts = series_facts(series) | {"marks": series_mark_facts(series)}
     return _Told(facts, lines, run.problem, run.exit_code)
 

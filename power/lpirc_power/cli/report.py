@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.page_file import beside, write_page
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.page.measurement_page import measurement_page
+from lpirc_power.report.check_report import nothing_counts
 
 
 @click.command(short_help="Write one HTML page about a recording.")
@@ -21,9 +23,19 @@ from lpirc_power.page.measurement_page import measurement_page
     metavar="PAGE",
     help="The page to write; default: FILE with the ending .html.",
 )
-@click.option("--force", is_flag=True, help="Overwrite PAGE if it exists.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite PAGE if it exists and is a page."
+)
+@click.option(
+    "--title",
+    default="",
+    metavar="TEXT",
+    help="The heading of the page; default: the name of FILE.",
+)
 @stated_options
-def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None:
+def report(
+    file: Path, output: Path | None, force: bool, title: str, stated: Stated
+) -> None:
     """Write one HTML page about the recording in FILE.
 
     \b
@@ -34,8 +46,12 @@ def report(file: Path, output: Path | None, force: bool, stated: Stated) -> None
     The page shows power and energy over time, the marks with their energies, the checks, the uncertainty budget, and
     how it was measured. It is one file without a script and needs no network; it can be printed. FILE is what `meter
     check` takes.
+
+    The exit code is 1, with one sentence on stderr, if no attempt of a series or none of several meters counts.
     """  # noqa: D301  click wants the character itself
     page = output or beside(file, ".html")
-    text = measurement_page(read_any(file, stated))
-    write_page(page, text, force=force)
+    found = read_any(file, stated)
+    write_page(page, measurement_page(found, title), force=force)
     click.echo(str(page))
+    if nothing := nothing_counts(found):
+        raise StatedFailure(f"{nothing} The page says why.")

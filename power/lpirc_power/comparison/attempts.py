@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.energy import Budget, budget_of_mean, mean_power_w
 from lpirc_power.energy.idle_check import ABOVE_IDLE
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
@@ -23,10 +23,10 @@ from lpirc_power.report.series_report import warm_up_name
 
 @dataclass(frozen=True)
 class Attempt:
-    """An energy that is compared, with its budget and its duration: of a whole recording, or of a mark in it.
+    """An energy that is compared, with its budget, duration and mean power: of a whole recording, or of a mark in it.
 
-    `of_load` is the budget of all that the meter measured meanwhile, idle power included. `stretches` is how often the
-    mark was set.
+    The mean power is that of the recording's own report, NaN if it is unknown. `of_load` is the budget of all that the
+    meter measured meanwhile, idle power included. `stretches` is how often the mark was set.
     """
 
     recorded: Recorded
@@ -34,6 +34,7 @@ class Attempt:
     budget: Budget | None
     of_load: Budget | None
     lasted_s: float
+    power_w: float
     stretches: int = 1
 
 
@@ -194,16 +195,19 @@ def _not_above_0(attempt: Attempt, compared: Compared) -> str:
 def _of_all(recorded: Recorded) -> Attempt:
     lasted_s = recorded.measured.elapsed_s
     budget = recorded.budget
-    return Attempt(recorded, recorded.energy_wh, budget, budget, lasted_s)
+    power_w = recorded.power_w
+    return Attempt(recorded, recorded.energy_wh, budget, budget, lasted_s, power_w)
 
 
 def _above_idle(recorded: Recorded) -> Attempt:
+    idle = recorded.idle
     energy_wh = recorded.above_idle_wh
-    if energy_wh is None:
+    if energy_wh is None or idle is None:
         raise _no_idle(recorded)
     lasted_s = recorded.measured.elapsed_s
+    power_w = recorded.power_w - idle.power_w
     budget = recorded.above_idle_budget
-    return Attempt(recorded, energy_wh, budget, recorded.budget, lasted_s)
+    return Attempt(recorded, energy_wh, budget, recorded.budget, lasted_s, power_w)
 
 
 def _no_idle(recorded: Recorded) -> MeterError:
@@ -224,14 +228,16 @@ def _of_mark(recorded: Recorded, compared: Compared) -> Attempt:
             f"{recorded.file} has no stretch that is marked {mark!r}; it has {names or 'none'}.",
         )
     energy_wh = one.energy.energy_wh
+    lasted_s = one.energy.duration_s
     budget = one.budget
     if compared.is_above_idle:
         budget = one.above_idle
         if budget is None:
             raise _no_idle(recorded)
         energy_wh = budget.energy_wh
-    lasted_s = one.energy.duration_s
-    return Attempt(recorded, energy_wh, budget, one.budget, lasted_s, one.count)
+    power_w = mean_power_w(energy_wh, lasted_s)
+    count = one.count
+    return Attempt(recorded, energy_wh, budget, one.budget, lasted_s, power_w, count)
 
 
 def require_different(first: Side, second: Side) -> None:

@@ -13,9 +13,26 @@ from lpirc_power.comparison.ratio import Ratio
 from lpirc_power.energy.common_error import Common
 from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready, lines
+from lpirc_power.report.rounded import with_half_width
 
 MOST_DIGITS: Final = 2
 """Decimals of a percentage; more mean nothing beside what no budget holds."""
+
+
+NAMES_OF_LINES: Final = (
+    "difference", "ratio", "interval", "energies", "warning", "page",
+)  # fmt: skip
+"""First words of the lines beside those of both sides."""
+
+
+def wrong_names(names: Sequence[str]) -> str:
+    """Return why two sides cannot be called so, as a clause; empty if they can."""
+    if len(set(names)) < len(names) or not all(map(str.strip, names)):
+        return "give two names that differ"
+    for name in names:
+        if name.strip().lower() in NAMES_OF_LINES:
+            return f"{name!r} begins another line of the result; call that side differently"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -211,11 +228,11 @@ def _side_facts(side: Side) -> dict[str, object]:
 def comparison_lines(found: Comparison) -> list[str]:
     """Return a comparison as lines for people."""
     difference = found.difference
-    half = f" +-{difference.half_wh:.2g} Wh" if difference.is_known else ""
+    half_wh = difference.half_wh if difference.is_known else None
     rows = {
         found.first.name: _side_words(found.first),
         found.second.name: _side_words(found.second),
-        "difference": f"{figure(difference.value_wh, 'Wh', 5)}{half}",
+        "difference": with_half_width(difference.value_wh, half_wh, "Wh"),
         "ratio": ratio_words(found),
         "interval": method(found),
     }

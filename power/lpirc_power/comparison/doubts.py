@@ -164,11 +164,15 @@ def _unknown_warnings(first: Side, second: Side) -> Iterator[str]:
 
 
 def _note_warnings(recordings: Sequence[Recorded]) -> Iterator[str]:
-    """Yield what is to be known of recordings that have a record, as `meter check` says it; each sentence once."""
+    """Yield what is to be known of recordings, as `meter check` says it; each sentence once.
+
+    That a recording names no meter is said of all of them together.
+    """
     files: dict[str, list[str]] = {}
     for one in recordings:
-        for sentence in one.doubts if one.record is not None else ():
-            files.setdefault(sentence, []).append(one.file)
+        for sentence in one.doubts:
+            if sentence != one.unnamed:
+                files.setdefault(sentence, []).append(one.file)
     for sentence, names in files.items():
         yield f"{_listed(names)}: {sentence}"
 

@@ -19,6 +19,11 @@ from lpirc_power.energy.coverage import (
     student_factor,
 )
 
+BUDGET_VERSION: Final = 1
+"""Counts up when the same recording gets other figures: another term, another size or distribution of one.
+
+A reader then tells a budget that was computed by other rules from one that was altered.
+"""
 COVERAGE_FACTOR: Final = 2.0
 """k of the expanded uncertainty where no term has degrees of freedom."""
 LARGEST_WH: Final = 1e100
@@ -29,14 +34,22 @@ SCALE: Final = 2.0**600
 ROUNDED: Final = 1e-9
 BEYOND: Final = "Its size is no number, or too large to compute with."
 
-__all__ = ["COVERAGE_FACTOR", "LEVEL", "Budget", "Distribution", "Term", "with_terms"]
+__all__ = [
+    "BUDGET_VERSION",
+    "COVERAGE_FACTOR",
+    "LEVEL",
+    "Budget",
+    "Distribution",
+    "Term",
+    "with_terms",
+]
 
 
 @dataclass(frozen=True)
 class Term:
     """One source of error of an energy.
 
-    `half_width` is the limit of the input quantity in `unit`, +-; for NORMAL and STUDENT its standard uncertainty;
+    `half_width` is the limit of the input quantity in `unit`, +-; for STUDENT its standard uncertainty;
     None if it is unknown, and `source` then says why. `sensitivity_wh` is in Wh per `unit`. `source` names the
     document and the page, or what the term was measured from. `freedom` are the degrees of freedom of a STUDENT term,
     `profile` the relative widths of a MIXED or TWO_POINT one. Two measurements of one load by one meter in one setup
@@ -91,10 +104,10 @@ class Term:
 
     @property
     def limit_wh(self) -> float | None:
-        """The limit in Wh, two standard uncertainties for NORMAL and STUDENT; None if the term is unknown."""
+        """The limit in Wh, two standard uncertainties for STUDENT; None if the term is unknown."""
         if not self.is_known:
             return None
-        if self.distribution in (Distribution.NORMAL, Distribution.STUDENT):
+        if self.distribution is Distribution.STUDENT:
             return COVERAGE_FACTOR * self.shape.width
         if self.distribution in (Distribution.MIXED, Distribution.TWO_POINT):
             return self.shape.width * max(1.0, *self.profile)
@@ -144,10 +157,12 @@ class Budget:
     """An energy and the terms of its uncertainty.
 
     Without a size of every term there is no uncertainty: the figures are None, and `unknown` says which term lacks one.
+    `version` is that of the rules by which the terms were computed.
     """
 
     energy_wh: float
     terms: tuple[Term, ...]
+    version: int = BUDGET_VERSION
 
     @property
     def is_known(self) -> bool:
@@ -290,6 +305,7 @@ class Budget:
     def document(self) -> dict[str, Any]:
         """Return the budget with its figures, ready for JSON."""
         return {
+            "version": self.version,
             "energy_wh": self.energy_wh if math.isfinite(self.energy_wh) else None,
             "combined_wh": self.combined_wh,
             "shared_wh": self.shared_wh,
@@ -312,6 +328,7 @@ class Budget:
         return cls(
             math.nan if energy_wh is None else energy_wh,
             tuple(Term.from_document(row) for row in document["terms"]),
+            document.get("version", 1),
         )
 
     @property

@@ -8,7 +8,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.reading_columns import chosen
+import numpy as np
+
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.meter import Identity, IntegratorState, Reading
 
 AHEAD_S: Final = 2.0
@@ -66,21 +68,24 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return "its integrator was reset, or it was switched off, during the recording"
     if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
-    known = chosen(readings, has_sums)
+    has_wh = np.isfinite(column(readings, "energy_wh"))
+    has_time = np.isfinite(column(readings, "integrator_s"))
+    known = chosen(readings, has_wh & has_time)
     for before, after in pairwise(known):
         if restarted(before, after):
             return (
                 f"its integrator started again during the recording, as when another program uses it ({sums(before)}, "
                 f"then {sums(after)})"
             )
-    for reading in known:
-        since_s = reading.monotonic_s - start_s
-        if reading.integrator_s > since_s + AHEAD_S:
-            return (
-                "its integrator was started before this recording began "
-                f"(TIME is {reading.integrator_s:g} s, {since_s:.1f} s after the beginning)"
-            )
-    return None
+    sinces_s = column(known, "monotonic_s") - start_s
+    ahead = chosen(known, column(known, "integrator_s") > sinces_s + AHEAD_S)
+    if not ahead:
+        return None
+    since_s = ahead[0].monotonic_s - start_s
+    return (
+        "its integrator was started before this recording began "
+        f"(TIME is {ahead[0].integrator_s:g} s, {since_s:.1f} s after the beginning)"
+    )
 
 
 def restarted(before: Reading, after: Reading) -> bool:
@@ -160,8 +165,3 @@ def _missed_s(before: Reading, after: Reading) -> float:
     return (after.monotonic_s - before.monotonic_s) - (
         after.integrator_s - before.integrator_s
     )
-
-
-def has_sums(reading: Reading) -> bool:
-    """Return True if a reading shows both WH and TIME."""
-    return math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)

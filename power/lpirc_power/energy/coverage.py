@@ -42,8 +42,6 @@ class Distribution(StrEnum):
     """
 
     RECTANGULAR = "rectangular"
-    TRIANGULAR = "triangular"
-    NORMAL = "normal"
     STUDENT = "student"
     MIXED = "mixed"
     TWO_POINT = "two-point"
@@ -53,8 +51,8 @@ class Distribution(StrEnum):
 class ErrorShape:
     """The distribution of one error, symmetric about 0.
 
-    `width` is its limit; the standard uncertainty of NORMAL and STUDENT. `freedom` are the degrees of freedom of
-    STUDENT, `profile` the relative widths of MIXED and TWO_POINT, each as likely as the others.
+    `width` is its limit; the standard uncertainty of STUDENT. `freedom` are the degrees of freedom of STUDENT,
+    `profile` the relative widths of MIXED and TWO_POINT, each as likely as the others.
     """
 
     distribution: Distribution
@@ -64,11 +62,9 @@ class ErrorShape:
 
     @property
     def standard(self) -> float:
-        """The standard uncertainty: JCGM 100, 4.3.7 (rectangle), 4.3.9 (triangle), 4.2.3 and G.3 (Student)."""
+        """The standard uncertainty: JCGM 100, 4.3.7 (rectangle), 4.2.3 and G.3 (Student)."""
         if self.distribution is Distribution.RECTANGULAR:
             return self.width / math.sqrt(3.0)
-        if self.distribution is Distribution.TRIANGULAR:
-            return self.width / math.sqrt(6.0)
         if self.distribution is Distribution.MIXED:
             return self.width / math.sqrt(3.0) * _root_mean_square(self.profile)
         if self.distribution is Distribution.TWO_POINT:
@@ -78,8 +74,6 @@ class ErrorShape:
     @property
     def reach(self) -> float:
         """The largest error that has to be looked at."""
-        if self.distribution is Distribution.NORMAL:
-            return NORMAL_REACH * self.width
         if self.distribution is Distribution.STUDENT:
             return self.width * _student_reach(self.freedom or 1.0)
         return self.width * max(self.profile)
@@ -94,7 +88,7 @@ class ErrorShape:
 def half_width_of(shapes: Sequence[ErrorShape], level: float = LEVEL) -> float:
     """Return c: the sum of independent errors is within +-c with the probability `level`.
 
-    0 without errors. The result is exact to about 0.1 % for bounded and normal errors, and to 0.5 % with a Student
+    0 without errors. The result is exact to about 0.1 % for bounded errors, and to 0.5 % with a Student
     distribution of one degree of freedom. Widths must be finite.
     """
     return _half_width(tuple(one for one in shapes if one.width > 0.0), level)
@@ -154,12 +148,7 @@ def _rectangle(one: ErrorShape, x: Floats) -> Floats:
     return np.clip((x + 1.0) / 2.0, 0.0, 1.0)
 
 
-def _triangle(one: ErrorShape, x: Floats) -> Floats:
-    near = np.clip(x, -1.0, 1.0)
-    return np.where(near < 0.0, (1.0 + near) ** 2 / 2.0, 1.0 - (1.0 - near) ** 2 / 2.0)
-
-
-def _normal(one: ErrorShape, x: Floats) -> Floats:
+def _normal(x: Floats) -> Floats:
     near = np.clip(x, -8.0, 8.0)
     return np.array([0.5 + 0.5 * math.erf(each / math.sqrt(2.0)) for each in near])
 
@@ -180,7 +169,7 @@ def _two_point(one: ErrorShape, x: Floats) -> Floats:
 
 def _student(one: ErrorShape, x: Floats) -> Floats:
     if (one.freedom or 1.0) > MANY_DEGREES:
-        return _normal(one, x)
+        return _normal(x)
     angles, below = _student_angles(one.freedom or 1.0)
     return np.interp(np.arctan(x / math.sqrt(one.freedom or 1.0)), angles, below)
 
@@ -214,8 +203,6 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 _BELOW: Final[dict[Distribution, Callable[[ErrorShape, Floats], Floats]]] = {
     Distribution.RECTANGULAR: _rectangle,
-    Distribution.TRIANGULAR: _triangle,
-    Distribution.NORMAL: _normal,
     Distribution.STUDENT: _student,
     Distribution.MIXED: _mixed,
     Distribution.TWO_POINT: _two_point,

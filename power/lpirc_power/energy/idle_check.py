@@ -34,7 +34,7 @@ def _sentence(
         return "The energy above idle is not below 0 by more than its interval."
     interval = "and its interval is unknown"
     if half_wh is not None:
-        interval = f"more than its interval of +-{half_wh:.3g} Wh"
+        interval = f"more than its interval of +-{half_wh:.2g} Wh"
     return (
         f"The energy above idle is {energy_wh:.3g} Wh, below 0, {interval}: while the idle power of {idle_w:.4g} W "
         "was measured, the load was not idle, or it was another one. Let nothing run during --idle, and record again."

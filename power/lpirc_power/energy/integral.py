@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,7 +16,7 @@ from lpirc_power.energy.measurement import (
     Measurement,
     check,
 )
-from lpirc_power.energy.reading_columns import chosen, joined
+from lpirc_power.energy.reading_columns import Column, column, joined
 from lpirc_power.meter import Reading
 
 RELATIVE_TOLERANCE: Final = 0.005
@@ -55,7 +53,10 @@ def difference_wh(first_wh: float, second_wh: float) -> float:
 
 
 def trapezoid_wh(
-    monotonic_s: Sequence[float], power_w: Sequence[float], start_s: float, end_s: float
+    monotonic_s: Sequence[float] | Column,
+    power_w: Sequence[float] | Column,
+    start_s: float,
+    end_s: float,
 ) -> float:
     """Return the energy in Wh from `start_s` to `end_s`, by trapezoids between the readings.
 
@@ -91,8 +92,8 @@ def integrator_trapezoid(
     filled = _filled(inside, measured)
     readings = joined(readings, filled)
     inside = joined(inside, filled)
-    times = [r.monotonic_s for r in readings]
-    powers_w = [r.power_w for r in readings]
+    times = column(readings, "monotonic_s")
+    powers_w = column(readings, "power_w")
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
     tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
     difference_wh = integrator_wh - sum_wh
@@ -127,34 +128,26 @@ def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Readi
 
     Each has the mean power implied by the rise of WH, so the sum over a gap equals what the meter integrated.
     """
-    seen = chosen(
-        inside,
-        lambda one: math.isfinite(one.power_w + one.energy_wh + one.integrator_s),
-    )
-    if not seen:
+    names = ("monotonic_s", "energy_wh", "integrator_s")
+    sums = np.column_stack([column(inside, name) for name in names])
+    is_known = np.isfinite(sums).all(axis=1) & np.isfinite(column(inside, "power_w"))
+    if not is_known.any():
         return []
-    sums = ((one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen)
+    model = inside[int(np.argmax(is_known))]
     first = (measured.start_s, 0.0, 0.0)
     final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
+    points = np.vstack((first, sums[is_known], final))
     found = []
-    for before, after in pairwise(itertools.chain([first], sums, [final])):
-        pause_s, grown_wh, ran_s = (
-            later - earlier for earlier, later in zip(before, after, strict=True)
-        )
-        went_on = (
-            abs(ran_s - pause_s) <= TIME_TOLERANCE_S
-            and pause_s > measured.longest_pause_s
-        )
-        if (
-            went_on
-            and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w
-        ):
+    for place in np.flatnonzero(np.diff(points[:, 0]) > measured.longest_pause_s):
+        before_s = float(points[place, 0])
+        pause_s, grown_wh, ran_s = (points[place + 1] - points[place]).tolist()
+        power_w = mean_power_w(grown_wh, pause_s)
+        went_on = abs(ran_s - pause_s) <= TIME_TOLERANCE_S
+        if went_on and 0.0 <= power_w <= measured.most_w:
             count = math.ceil(pause_s / measured.setup.update_interval_s)
-            times_s = (
-                before[0] + pause_s * (one + 0.5) / count for one in range(count)
-            )
+            times_s = (before_s + pause_s * (one + 0.5) / count for one in range(count))
             found.append(
-                [replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s]
+                [replace(model, monotonic_s=one, power_w=power_w) for one in times_s]
             )
     return found
 
@@ -172,23 +165,18 @@ def _tolerance_wh(
     """
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
-    finite_w = [
-        reading.power_w for reading in readings if math.isfinite(reading.power_w)
-    ]
+    powers_w = column(readings, "power_w")
+    finite_w = powers_w[np.isfinite(powers_w)]
+    largest_w = float(np.abs(finite_w).max())
+    spread_w = float(finite_w.max()) - float(finite_w.min())
     relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(
         abs(sum_wh), abs(measured.integrator_wh)
     )
-    edges_wh = (
-        parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
-    )
+    edges_wh = parts * measured.setup.update_interval_s * largest_w / 3600.0
     edges_wh += (
         measured.start_stop_at_most_s * _edge_power_w(readings, measured) / 3600.0
     )
-    return (
-        relative_wh
-        + edges_wh
-        + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
-    )
+    return relative_wh + edges_wh + _unseen_wh(inside, spread_w, measured)
 
 
 def _unseen_wh(
@@ -200,17 +188,21 @@ def _unseen_wh(
     shorter pause it was between the powers of the readings at its ends; the later reading covers an update of its own.
     """
     interval_s = measured.setup.update_interval_s
-    seen = sorted(
-        (one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w)
-    )
-    ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
+    powers_w = column(inside, "power_w")
+    is_finite = np.isfinite(powers_w)
+    powers_w = powers_w[is_finite]
+    times_s = column(inside, "monotonic_s")[is_finite]
+    order = np.lexsort((powers_w, times_s))
+    ends_s = np.concatenate(([measured.start_s], times_s[order], [measured.end_s]))
+    ends_w = np.concatenate(([math.nan], powers_w[order], [math.nan]))
+    pauses_s = np.diff(ends_s)
+    is_long = pauses_s > UNSEEN_UPDATES * interval_s
+    betweens_w = np.abs(np.diff(ends_w))[is_long].tolist()
     unseen_j = 0.0
-    for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
-        pause_s = later_s - earlier_s
-        between_w = abs(after_w - before_w)
+    for pause_s, between_w in zip(pauses_s[is_long].tolist(), betweens_w, strict=True):
         if pause_s > LONG_UPDATES * interval_s:
             unseen_j += pause_s * spread_w
-        elif pause_s > UNSEEN_UPDATES * interval_s:
+        else:
             unseen_j += (pause_s - interval_s) * (
                 spread_w if math.isnan(between_w) else between_w
             )
@@ -220,14 +212,13 @@ def _unseen_wh(
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
     """Return the largest power near either end of the window, or of all readings if none is near an end."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
-    finite = chosen(readings, lambda one: math.isfinite(one.power_w))
-    near: list[Reading] = []
-    for reading in finite:
-        from_start_s = abs(reading.monotonic_s - measured.start_s)
-        from_end_s = abs(reading.monotonic_s - measured.end_s)
-        if min(from_start_s, from_end_s) <= near_s:
-            near.append(reading)
-    return max(abs(reading.power_w) for reading in near or finite)
+    powers_w = np.abs(column(readings, "power_w"))
+    is_finite = np.isfinite(powers_w)
+    times_s = column(readings, "monotonic_s")
+    is_near_start = np.abs(times_s - measured.start_s) <= near_s
+    is_near_end = np.abs(times_s - measured.end_s) <= near_s
+    near_w = powers_w[is_finite & (is_near_start | is_near_end)]
+    return float(near_w.max() if len(near_w) else powers_w[is_finite].max())
 
 
 def integrator_time(measured: Measurement) -> Check:

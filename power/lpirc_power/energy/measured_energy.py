@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from lpirc_power.energy.integral import WH_RESOLUTION
 from lpirc_power.energy.limit_parts import (
@@ -26,7 +28,7 @@ from lpirc_power.energy.power_error_limit import (
     power_range_w,
     signal_of,
 )
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
@@ -159,6 +161,7 @@ class Energy:
         return self.automatic and self.depends_on_ranges
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
     """Return the energy of a measurement whose readings in the window are `inside`.
 
@@ -207,10 +210,9 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 def _has_ranges(inside: Sequence[Reading], measured: Measurement) -> bool:
     if measured.setup.range_w is not None:
         return True
-    return any(
-        math.isfinite(one.voltage_range_v) or math.isfinite(one.current_range_a)
-        for one in inside
-    )
+    has_voltage = np.isfinite(column(inside, "voltage_range_v"))
+    has_current = np.isfinite(column(inside, "current_range_a"))
+    return bool(has_voltage.any() or has_current.any())
 
 
 def edges_of(
@@ -220,7 +222,8 @@ def edges_of(
     found = _edges(measured)
     peak = 1.0
     if power_w > 0:
-        peak = max([1.0, *(abs(one.power_w) / power_w for one in shown)])
+        powers_w = np.abs(column(shown, "power_w"))
+        peak = float(np.max(powers_w / power_w, initial=1.0))
     return replace(found, age_s=measured.age_s(shown), peak=peak)
 
 
@@ -252,12 +255,13 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, Sequence[Rea
 
     The means use the readings with an apparent power, or all with a power if none has one.
     """
-    shown = chosen(inside, lambda one: math.isfinite(one.power_w))
-    whole = chosen(shown, lambda one: math.isfinite(one.apparent_va)) or shown
-    read_w = _mean(one.power_w for one in whole)
-    apparent_va = _mean(one.apparent_va for one in whole)
-    voltage_v = _mean(one.voltage_v for one in whole)
-    current_a = _mean(one.current_a for one in whole)
+    shown = chosen(inside, np.isfinite(column(inside, "power_w")))
+    is_whole = np.isfinite(column(shown, "apparent_va"))
+    whole = chosen(shown, is_whole) or shown
+    read_w = _mean(whole, "power_w")
+    apparent_va = _mean(whole, "apparent_va")
+    voltage_v = _mean(whole, "voltage_v")
+    current_a = _mean(whole, "current_a")
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
 
@@ -273,6 +277,8 @@ def _lacks(limits: Limits | None, load: Load, shown: int) -> str:
 def _why_unknown(
     limits: Limits | None, load: Load, shown: int, measured: Measurement
 ) -> str:
+    if limits is None and measured.limits_refused:
+        return f"{measured.limits_refused} The uncertainty of the energy is unknown."
     if limits is None:
         return "No driver states this meter's limits of error: the uncertainty of its energy is unknown."
     if not load.power_w > 0:
@@ -288,6 +294,7 @@ def _why_unknown(
     return "The meter's limit of error is unknown: the readings' voltage and current do not determine it."
 
 
-def _mean(values: Iterable[float]) -> float:
-    known = [one for one in values if math.isfinite(one)]
+def _mean(readings: Sequence[Reading], name: str) -> float:
+    values = column(readings, name)
+    known = values[np.isfinite(values)].tolist()
     return statistics.fmean(known) if known else math.nan

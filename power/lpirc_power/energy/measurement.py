@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
 
@@ -44,8 +44,9 @@ class Measurement:
     why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
     time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
-    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age, and
-    energy that a meter without ranges lost unseen was a warning.
+    `limits_refused` says why limits of error that were stated cannot be used, as a sentence.
+    `is_before_budgets` asks for the checks as they were before there were uncertainty budgets: values had no age and
+    were never read twice, and energy that a meter without ranges lost unseen was a warning.
     """
 
     integrator_wh: float
@@ -62,6 +63,7 @@ class Measurement:
     standing: Standing | None = None
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
     is_before_budgets: bool = False
+    limits_refused: str = ""
 
     @property
     def elapsed_s(self) -> float:
@@ -75,9 +77,8 @@ class Measurement:
 
     def inside(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Return the readings in the window."""
-        return chosen(
-            readings, lambda one: self.start_s <= one.monotonic_s <= self.end_s
-        )
+        times_s = column(readings, "monotonic_s")
+        return chosen(readings, (self.start_s <= times_s) & (times_s <= self.end_s))
 
     @property
     def exact(self) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
+
+import numpy as np
 
 from lpirc_power.energy.accuracy_checks import accuracy, unseen_energy
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
 from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.power_error_limit import limit_w, power_range_w
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.energy.step_checks import (
     energy_wh,
     integrator_steps,
@@ -36,6 +37,7 @@ SPARED_S: Final = 0.5
 """Time of updates that may be missing at the edges of the window, and while a started meter ignores queries."""
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def energy_checks(
     readings: Sequence[Reading], measured: Measurement, energy: Energy | None = None
 ) -> tuple[Check, ...]:
@@ -62,14 +64,15 @@ def energy_checks(
 
 def over_range(inside: Sequence[Reading]) -> Check:
     """`over-range`: no reading is over range."""
-    return _flagged(
-        "over-range", "over range", "", [r for r in inside if r.over_range], len(inside)
-    )
+    flagged = chosen(inside, column(inside, "over_range"))
+    return _flagged("over-range", "over range", "", flagged, len(inside))
 
 
 def peak_clipping(inside: Sequence[Reading]) -> Check:
     """`peak-clipping`: no reading has a peak flag set."""
-    clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
+    is_voltage = column(inside, "voltage_peak_over")
+    is_current = column(inside, "current_peak_over")
+    clipped = chosen(inside, is_voltage | is_current)
     return _flagged(
         "peak-clipping",
         "clipped at the peaks",
@@ -94,8 +97,9 @@ def _flagged(
 
 def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`negative-power`: no reading is further below 0 than the meter's error allows."""
-    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
-    largest_w = max((abs(r.power_w) for r in finite), default=0.0)
+    powers_w = column(inside, "power_w")
+    finite_w = powers_w[np.isfinite(powers_w)]
+    largest_w = float(np.max(np.abs(finite_w), initial=0.0))
     limits = measured.limits and measured.limits.under(measured.setup)
     range_w = power_range_w(measured.setup, limits)
 
@@ -111,17 +115,17 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
             return UNKNOWN_NOISE * largest_w
         return limit + own_limit_w(limits.own, reading.power_w)
 
-    negative = [
-        reading
-        for reading in finite
-        if reading.power_w < 0 and reading.power_w < -noise_w(reading)
-    ]
-    least_w = min((reading.power_w for reading in finite), default=math.nan)
+    below = chosen(inside, np.isfinite(powers_w) & (powers_w < 0))
+    negative = [one for one in below if one.power_w < -noise_w(one)]
+    least_w = float(finite_w.min()) if len(finite_w) else math.nan
+    allowed = "the meter's own error"
+    if limits is None:
+        allowed = f"{100 * UNKNOWN_NOISE:.0f} % of the largest, as the meter's own error is unknown"
     sentence = (
         f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
         "of an input are reversed."
         if negative
-        else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
+        else f"No reading was negative beyond {allowed}, of {len(inside)} in all."
     )
     figures = {"negative": len(negative), "readings": len(inside), "least_w": least_w}
     first_s = negative[0].monotonic_s if negative else None
@@ -140,13 +144,21 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
 
     Single readings of 0 are a warning, because most of the energy was measured. A mean below the limit is an error.
     """
-    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
+    powers_w = column(inside, "power_w")
+    is_finite = np.isfinite(powers_w)
+    finite = int(np.count_nonzero(is_finite))
     range_w = power_range_w(measured.setup, measured.limits)
-    mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
+    near_w = np.abs(powers_w[is_finite]).tolist()
+    mean_w = statistics.fmean(near_w) if finite else math.nan
     least = LEAST_OF_RANGE * measured.setup.crest_factor / 3
     least_w = 0.0 if range_w is None else least * range_w
-    zeros = [r for r in finite if 0.0 in (r.voltage_v, r.current_a, r.power_w)]
-    too_low = mean_w < least_w or len(zeros) == len(finite) > 0
+    shows_zero = (
+        (powers_w == 0.0)
+        | (column(inside, "voltage_v") == 0.0)
+        | (column(inside, "current_a") == 0.0)
+    )
+    zeros = int(np.count_nonzero(is_finite & shows_zero))
+    too_low = mean_w < least_w or zeros == finite > 0
     if too_low:
         share = (
             ""
@@ -158,7 +170,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
             "range."
         )
     elif zeros:
-        sentence = f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below {least:.1%} of the range."
+        sentence = f"Readings that show 0: {zeros} of {len(inside)}; that load is below {least:.1%} of the range."
     else:
         sentence = (
             "The load is large enough for its range."
@@ -168,7 +180,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
     figures = {
         "mean_power_w": mean_w,
         "least_w": least_w,
-        "zeros": len(zeros),
+        "zeros": zeros,
         "readings": len(inside),
     }
     return check(
@@ -183,16 +195,9 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`reading-gaps`: no pause exceeds three updates and two seconds, and few updates are missed outside gaps."""
     limit_s = measured.longest_pause_s
-    times = [
-        measured.start_s,
-        *sorted(reading.monotonic_s for reading in inside),
-        measured.end_s,
-    ]
-    found_s = [
-        later - earlier
-        for earlier, later in pairwise(times)
-        if later - earlier > limit_s
-    ]
+    times_s = np.sort(column(inside, "monotonic_s"))
+    pauses_s = np.diff(times_s, prepend=measured.start_s, append=measured.end_s)
+    found_s = pauses_s[pauses_s > limit_s].tolist()
     longest_s = max(found_s, default=0.0)
     # A sensor may wait for its counter's next value, as long as that may take.
     waits_s = 0.0 if measured.limits is None else measured.age_s(inside)
@@ -232,29 +237,32 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     settled_s = measured.start_s + max(
         2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
     )
-    without = [one for one in inside if math.isnan(one.power_w)]
-    empty = [one for one in without if one.monotonic_s > settled_s]
-    finite = sum(math.isfinite(reading.power_w) for reading in inside)
+    powers_w = column(inside, "power_w")
+    is_without = np.isnan(powers_w)
+    is_later = column(inside, "monotonic_s") > settled_s
+    without = int(np.count_nonzero(is_without))
+    empty = int(np.count_nonzero(is_without & is_later))
+    finite = int(np.count_nonzero(np.isfinite(powers_w)))
     if not finite:
         sentence = f"No reading carries a power, of {len(inside)} in all; the energy cannot be cross-checked."
     elif empty:
-        sentence = f"Readings without data: {len(empty)} of {len(inside)}."
+        sentence = f"Readings without data: {empty} of {len(inside)}."
     elif without:
         begun_s = settled_s - measured.start_s
         sentence = (
-            f"Readings without data: {len(without)} of {len(inside)}, in the first {begun_s:g} s, which a meter may "
+            f"Readings without data: {without} of {len(inside)}, in the first {begun_s:g} s, which a meter may "
             "take to begin."
         )
     else:
         sentence = f"Every reading after the meter's first measurement carries data ({len(inside)} in all)."
-    figures = {"empty": len(empty), "finite": finite, "readings": len(inside)}
+    figures = {"empty": empty, "finite": finite, "readings": len(inside)}
     ok = bool(finite) and not empty
     return check("no-data", ok, "warning" if finite else "error", sentence, **figures)
 
 
 def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`range-changed`: the meter had the settings of the run in every reading and at the end."""
-    different = [one for one in inside if _differing(one, measured)]
+    different = [one for one in _unlike(inside, measured) if _differing(one, measured)]
     sentences: list[str] = []
     figures: dict[str, float] = {
         "changes": len(measured.changes),
@@ -288,6 +296,17 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         or "The meter had the run's settings throughout the run and at its end."
     )
     return check("range-changed", not sentences, "error", sentence, **figures)
+
+
+def _unlike(inside: Sequence[Reading], measured: Measurement) -> Sequence[Reading]:
+    """Return the readings that do not show the very settings of the run; they may be equal but for rounding."""
+    setup = measured.setup
+    is_unlike = column(inside, "changed") != ""
+    if setup.voltage_range_v is not None:
+        is_unlike |= column(inside, "voltage_range_v") != setup.voltage_range_v
+    if setup.current_range_a is not None:
+        is_unlike |= column(inside, "current_range_a") != setup.current_range_a
+    return chosen(inside, is_unlike)
 
 
 def _differing(reading: Reading, measured: Measurement) -> list[str]:

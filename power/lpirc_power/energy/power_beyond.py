@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.reading_columns import Column, column
 from lpirc_power.meter import Reading
 
 POWERS: Final = 20
@@ -47,27 +50,23 @@ def power_beyond(
     if not shown:
         return PowerBeyond(mean_w)
     near_s = most_s + EDGE_UPDATES * measured.setup.update_interval_s
-    powers_w = []
-    near_w = []
-    for one in shown:
-        power_w = abs(one.power_w)
-        powers_w.append(power_w)
-        inner_s = min(one.monotonic_s - measured.start_s, measured.end_s - one.monotonic_s)  # fmt: skip
-        if inner_s <= near_s:
-            near_w.append(power_w)
-    largest_w = max(mean_w, *powers_w)
-    if not near_w:
+    powers_w = np.abs(column(shown, "power_w"))
+    times_s = column(shown, "monotonic_s")
+    inner_s = np.minimum(times_s - measured.start_s, measured.end_s - times_s)
+    near_w = powers_w[inner_s <= near_s]
+    largest_w = max(mean_w, float(powers_w.max()))
+    if not len(near_w):
         return _relative(_steps(powers_w, POWERS), largest_w)
     half = POWERS // 2
     chosen_w = [*_steps(near_w, half), *_steps(powers_w, half)]
     return _relative(sorted(chosen_w), largest_w)
 
 
-def _steps(powers_w: list[float], count: int) -> list[float]:
+def _steps(powers_w: Column, count: int) -> list[float]:
     """Return so many powers at equal steps of their distribution."""
-    ordered = sorted(powers_w)
+    ordered = np.sort(powers_w)
     places = (int((step + 0.5) / count * len(ordered)) for step in range(count))
-    return [ordered[place] for place in places]
+    return [float(ordered[place]) for place in places]
 
 
 def _relative(powers_w: list[float], largest_w: float) -> PowerBeyond:

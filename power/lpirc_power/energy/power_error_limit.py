@@ -235,22 +235,6 @@ def limit_of_load(setup: Setup, limits: Limits | None, load: Load) -> Limit | No
     return limit_of(power_w, apparent_va, range_w, known, signal, drift_w)
 
 
-def relative_uncertainty(
-    power_w: float,
-    apparent_va: float,
-    range_w: float | None,
-    limits: Limits | None,
-    signal: Signal = "ac",
-) -> float | None:
-    """Return the limit of error of an energy, without drift, relative to the energy: 0.00626 is +-0.626 %.
-
-    `power_w` is the energy's mean power, `apparent_va` the mean apparent power. None if `limit_w` is None or the power
-    is not above 0.
-    """
-    limit = limit_w(power_w, apparent_va, range_w, limits, signal)
-    return limit / power_w if limit is not None and power_w > 0 else None
-
-
 def uncertainty(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
 ) -> float | None:  # fmt: skip

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpirc_power.energy.integral import UNSEEN_UPDATES
 from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.reading_columns import Column, column
 from lpirc_power.meter import Reading
 
 JOULES: Final = 3600.0
@@ -20,8 +20,6 @@ FELLOWS: Final = 8
 """Readings before and after one that tell when its update ended."""
 NEAR: Final = 2
 """Readings at an end of the window whose powers may be that at the end."""
-
-Column = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,11 @@ class Steps:
 
 def steps_of(readings: Sequence[Reading], measured: Measurement) -> Steps:
     """Return the steps, from the readings in the window that have a power; without steps if none has."""
-    rows = (
-        (one.monotonic_s, one.power_w, one.energy_wh)
-        for one in readings
-        if measured.start_s < one.monotonic_s <= measured.end_s
-    )
-    table = np.fromiter(rows, np.dtype((np.float64, 3)))
-    table = table[np.isfinite(table[:, 1])]
+    times_s = column(readings, "monotonic_s")
+    powers_w = column(readings, "power_w")
+    is_inside = (measured.start_s < times_s) & (times_s <= measured.end_s)
+    columns = (times_s, powers_w, column(readings, "energy_wh"))
+    table = np.column_stack(columns)[is_inside & np.isfinite(powers_w)]
     if not len(table):
         nothing = np.zeros(0)
         start_s = np.array([measured.start_s])
@@ -70,8 +66,8 @@ def _made(table: Column, measured: Measurement, age_s: float) -> Steps:
     rows: list[_Row] = []
     before = _Row(measured.start_s, 0.0, 0.0, measured.start_s, measured.start_s)
     before_wh = 0.0
-    columns = (*table.T, ends_s, lates_s)
-    for read_s, power_w, sum_wh, at_s, late_s in zip(*columns, strict=True):
+    columns = np.column_stack((table, ends_s, lates_s))
+    for read_s, power_w, sum_wh, at_s, late_s in columns.tolist():
         grown_wh = sum_wh - before_wh
         pause_s = at_s - before.at_s
         last_wh = power_w * interval_s / JOULES

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
 
@@ -19,6 +22,8 @@ _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stoppe
 _STATES: Final = tuple(IntegratorState)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+
+Column = NDArray[Any]
 
 
 class ReadingColumns(Sequence[Reading]):
@@ -65,8 +70,9 @@ class ReadingColumns(Sequence[Reading]):
     @overload
     def __getitem__(self, place: slice) -> Sequence[Reading]: ...
     def __getitem__(self, place: int | slice) -> Reading | Sequence[Reading]:
-        places = range(len(self))[place]
-        return self.at(places) if isinstance(places, int) else _Chosen(self, places)
+        if isinstance(place, slice):
+            return _Chosen(self, np.arange(*place.indices(len(self))))
+        return self.at(range(len(self))[place])
 
     def __iter__(self) -> Iterator[Reading]:
         return map(self.at, range(len(self)))
@@ -78,6 +84,16 @@ class ReadingColumns(Sequence[Reading]):
         values["columns"] = self
         values["place"] = place
         return found
+
+    def column(self, name: str) -> Column:
+        """Return a value of all readings, as `column` does; a copy, since an array that is shared cannot grow."""
+        if name in _FLOATS:
+            return np.array(self.floats[_FLOATS.index(name)])
+        if name in _FLAGS:
+            return np.array(self._flags[_FLAGS.index(name)]).astype(np.bool_)
+        if name == "state":
+            return np.asarray(np.array(_STATES)[np.array(self._states)])
+        return np.array([self.value(name, place) for place in range(len(self))], object)
 
     def value(self, name: str, place: int) -> object:
         """Return a value of the reading at a place."""
@@ -137,7 +153,7 @@ def _values(reading: Reading) -> tuple[object, ...]:
 class _Chosen(Sequence[Reading]):
     """Some readings of a sequence in columns, without a copy."""
 
-    def __init__(self, columns: ReadingColumns, places: Sequence[int]) -> None:
+    def __init__(self, columns: ReadingColumns, places: Column) -> None:
         self.columns = columns
         self.places = places
 
@@ -151,24 +167,31 @@ class _Chosen(Sequence[Reading]):
     def __getitem__(self, place: int | slice) -> Reading | Sequence[Reading]:
         if isinstance(place, slice):
             return _Chosen(self.columns, self.places[place])
-        return self.columns.at(self.places[place])
+        return self.columns.at(int(self.places[place]))
 
     def __iter__(self) -> Iterator[Reading]:
-        return map(self.columns.at, self.places)
+        return map(self.columns.at, self.places.tolist())
 
 
-def chosen(
-    readings: Sequence[Reading], holds: Callable[[Reading], bool]
-) -> Sequence[Reading]:
-    """Return the readings for which `holds` is True; of readings in columns, without making them all at once."""
+def column(readings: Sequence[Reading], name: str) -> Column:
+    """Return a value of all readings (N,): of float64, of bool for a flag, else of objects."""
     if isinstance(readings, ReadingColumns):
-        readings = _Chosen(readings, range(len(readings)))
-    if not isinstance(readings, _Chosen):
-        return [one for one in readings if holds(one)]
-    pairs = zip(readings.places, readings, strict=True)
-    return _Chosen(
-        readings.columns, array("q", (at for at, one in pairs if holds(one)))
-    )
+        return readings.column(name)
+    if isinstance(readings, _Chosen):
+        return readings.columns.column(name)[readings.places]
+    values = [getattr(one, name) for one in readings]
+    if name in _FLOATS:
+        return np.array(values, np.float64)
+    return np.array(values, np.bool_ if name in _FLAGS else object)
+
+
+def chosen(readings: Sequence[Reading], wanted: Column) -> Sequence[Reading]:
+    """Return the readings for which `wanted` (N,) is True; of readings in columns without a copy."""
+    if isinstance(readings, ReadingColumns):
+        return _Chosen(readings, np.flatnonzero(wanted))
+    if isinstance(readings, _Chosen):
+        return _Chosen(readings.columns, readings.places[wanted])
+    return [*itertools.compress(readings, wanted.tolist())]
 
 
 def joined(

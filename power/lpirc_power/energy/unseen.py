@@ -9,13 +9,14 @@ itself causes updates without data, so they are not counted.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import column
 from lpirc_power.meter import Reading
 
 LEAST_GAP_S: Final = 1.0
@@ -82,12 +83,13 @@ class Unseen:
 
 def unseen_of(inside: Sequence[Reading], measured: Measurement) -> Unseen:
     """Return the parts of a window that its readings, `inside`, do not cover; empty if no reading has a power."""
-    powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
-    return (
-        Unseen(_stretches(inside, measured), min(powers_w), max(powers_w))
-        if powers_w
-        else Unseen()
-    )
+    powers_w = column(inside, "power_w")
+    finite_w = powers_w[np.isfinite(powers_w)]
+    if not len(finite_w):
+        return Unseen()
+    least_w = float(finite_w.min())
+    most_w = float(finite_w.max())
+    return Unseen(_stretches(inside, measured), least_w, most_w)
 
 
 def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretch, ...]:
@@ -98,32 +100,33 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
         measured.setup.range_w is not None
     )  # automatic ranging blinds a meter, and nobody touched it
     settled_s = measured.start_s + max(2.0 * interval_s, TIME_RESOLUTION_S)
-    seen = chosen(inside, lambda one: math.isfinite(one.power_w + one.energy_wh))
-    points = [
-        (measured.start_s, 0.0),
-        *((one.monotonic_s, one.energy_wh) for one in seen),
-    ]
-    blind_s = sorted(
-        one.monotonic_s
-        for one in inside
-        if math.isnan(one.power_w) and one.monotonic_s > settled_s
-    )
+    times_s = column(inside, "monotonic_s")
+    powers_w = column(inside, "power_w")
+    sums_wh = column(inside, "energy_wh")
+    is_seen = np.isfinite(powers_w) & np.isfinite(sums_wh)
+    blind_s = np.sort(times_s[np.isnan(powers_w) & (times_s > settled_s)])
+    # The last point is the end of the window, where no reading is.
+    points_s = np.concatenate(([measured.start_s], times_s[is_seen], [measured.end_s]))
+    points_wh = np.concatenate(([0.0], sums_wh[is_seen], [measured.integrator_wh]))
+    shown_w = np.concatenate((powers_w[is_seen], [math.nan]))
+    before = np.searchsorted(blind_s, points_s[:-1], "right")
+    until = np.searchsorted(blind_s, points_s[1:], "left")
+    until[-1] = len(blind_s)
+    blinds = until - before
+    is_stretch = np.diff(points_s) > longest_s
+    if counts_blind:
+        is_stretch |= blinds != 0
     found: list[Stretch] = []
-    for (begin_s, begin_wh), (end_s, end_wh), one in zip(
-        points, points[1:], seen, strict=False
-    ):
-        blind = bisect_left(blind_s, end_s) - bisect_right(blind_s, begin_s)
-        if (blind and counts_blind) or end_s - begin_s > longest_s:
-            updates = max(
-                round((end_s - begin_s) / interval_s) - 1, blind
-            )  # the last of them is `one`
-            grown_wh = end_wh - begin_wh - one.power_w * interval_s / 3600.0
-            found.append(Stretch(begin_s, updates * interval_s, grown_wh, blind))
-    begin_s, begin_wh = points[-1]
-    blind = len(blind_s) - bisect_right(blind_s, begin_s)
-    if (blind and counts_blind) or measured.end_s - begin_s > longest_s:
-        unseen_s = max(measured.end_s - begin_s, 0.0)
-        found.append(
-            Stretch(begin_s, unseen_s, measured.integrator_wh - begin_wh, blind)
-        )
+    for place in np.flatnonzero(is_stretch).tolist():
+        begin_s, end_s = points_s[place : place + 2].tolist()
+        begin_wh, end_wh = points_wh[place : place + 2].tolist()
+        blind = int(blinds[place])
+        unseen_s = max(end_s - begin_s, 0.0)
+        grown_wh = end_wh - begin_wh
+        if place < len(shown_w) - 1:
+            # The last update is that of the reading at its end.
+            updates = max(round((end_s - begin_s) / interval_s) - 1, blind)
+            unseen_s = updates * interval_s
+            grown_wh -= float(shown_w[place]) * interval_s / 3600.0
+        found.append(Stretch(begin_s, unseen_s, grown_wh, blind))
     return tuple(found)

@@ -24,7 +24,7 @@ from lpirc_power.meter import (
 from lpirc_power.reading_problem import is_number
 
 UPDATE_INTERVAL_S: Final = 0.25
-"""Update interval until the meter is set up: the factory setting of a WT310."""
+"""Update interval until the meter is set up, if the driver states none: the factory setting of a WT310."""
 SHORTEST_UPDATE_S: Final = 0.01
 LONGEST_UPDATE_S: Final = 60.0
 LONGEST_TIMER_S: Final = 10000 * 3600
@@ -153,19 +153,34 @@ class HomeMeter:
     The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
     update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up
     for a real meter runs unchanged with this one. A laboratory's recording refuses ranges instead. A counter that is
-    full at a known energy has a `wrap`; without it, one that falls has begun anew.
+    full at a known energy has a `wrap`; without it, one that falls has begun anew. `update_interval_s` is how often the
+    sensor itself has new values: the meter shows it, and is looked at so often, until it is set up.
     """
 
     integrates_here: Final = True
     """The integrator is in this process: at its end nothing integrates, and nothing holds an energy."""
 
     def __init__(
-        self, sensor: Sensor, clocks: Clocks, wrap: Wrap | None = None
+        self,
+        sensor: Sensor,
+        clocks: Clocks,
+        wrap: Wrap | None = None,
+        *,
+        update_interval_s: float = UPDATE_INTERVAL_S,
     ) -> None:
+        """Read nothing yet. Raises ValueError for an update interval that no setup can have."""
+        if not (
+            is_number(update_interval_s)
+            and SHORTEST_UPDATE_S <= update_interval_s <= LONGEST_UPDATE_S
+        ):
+            raise ValueError(
+                f"update_interval_s is {update_interval_s!r:.40}, where {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} "
+                "s must be"
+            )
         self.sensor = sensor
         self._clocks = clocks
         self._integrator = Integrator(wrap)
-        self._update_interval_s = UPDATE_INTERVAL_S
+        self._update_interval_s = update_interval_s
         self._reading: Reading | None = None
         self._due_s = -math.inf
 

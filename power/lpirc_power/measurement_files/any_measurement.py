@@ -18,7 +18,7 @@ from lpirc_power.measurement_files.foreign_measurement import (
 from lpirc_power.measurement_files.recorded_files import Group, Series, read_measurement
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.presence import is_there
-from lpirc_power.record.record_file import has_record, record_path
+from lpirc_power.record.record_file import has_record, is_json, record_path
 from lpirc_power.recording import (
     COLUMNS,
     COLUMNS_2015,
@@ -90,11 +90,11 @@ def is_own(path: Path) -> bool:
             start = file.read(FIRST_BYTES)
     except (OSError, ValueError):
         return True  # the reader of ours says what is wrong
-    text = start.decode("utf-8-sig", "replace").lstrip()
-    if text.startswith("{"):
-        return True  # no table begins so; the reader of records says what is wrong
     if kind_of(start):
         return False
+    if is_json(path, start):
+        return True  # no table begins so; the reader of records says what is wrong
+    text = start.decode("utf-8-sig", "replace").lstrip()
     first = next(iter(LINE_END.split(text, maxsplit=1)), "").strip()
     cells = tuple(cell.strip() for cell in next(csv.reader([first]), []))
     if cells in (COLUMNS, *FORMER_COLUMNS):
@@ -136,5 +136,6 @@ def _with_model(found: Recorded, stated: Stated, model: str) -> Recorded:
         identity=identity,
         measured=measured,
         doubts=(stating, *found.doubts[1:]),
+        unnamed="",
         unanswered=unanswered,
     )

@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Sequence
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,7 @@ import numpy as np
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.energy.power_error_limit import power_range_w
-from lpirc_power.energy.reading_columns import ReadingColumns
+from lpirc_power.energy.reading_columns import ReadingColumns, column
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.presence import is_there
 from lpirc_power.record.record_file import record_path, why_no_record
@@ -38,10 +37,11 @@ def read_alone(path: Path) -> Recorded:
     """Return what a CSV file alone tells."""
     readings = read_readings(path, cut=True)
     last = readings[-1]
-    doubts = [
+    unnamed = (
         f"{_why_alone(path)} The meter, its setup and its limits of error are unknown, so the energy has no "
         "uncertainty; start and end are estimated from the readings."
-    ]
+    )
+    doubts = [unnamed]
     if last.state is IntegratorState.START:
         doubts.append(
             "The recording does not say that the meter was stopped: it may have been cut off."
@@ -69,6 +69,7 @@ def read_alone(path: Path) -> Recorded:
         str(path),
         len(readings),
         doubts=tuple(doubts),
+        unnamed=unnamed,
         unanswered=(*unsaid, *unsaid_of_limits(measured, readings)),
     )
 
@@ -83,9 +84,8 @@ def unsaid_of_limits(
     codes: list[str] = []
     if measured.limits is None:
         codes += ["accuracy", "negative-power"]
-    has_zero = any(
-        0.0 in (one.voltage_v, one.current_a, one.power_w) for one in readings
-    )
+    names = ("voltage_v", "current_a", "power_w")
+    has_zero = any(bool((column(readings, name) == 0.0).any()) for name in names)
     if power_range_w(measured.setup, measured.limits) is None and not has_zero:
         codes.append("low-load")
     return tuple(codes)
@@ -119,12 +119,10 @@ def step_sentence(step_s: float) -> tuple[str, ...]:
 
 def start_s_of(readings: Sequence[Reading]) -> float:
     """Return about when the integrator started: TIME, in whole seconds, cannot be more than has passed since."""
-    began_s = [
-        one.monotonic_s - one.integrator_s
-        for one in readings
-        if math.isfinite(one.integrator_s) and one.state is IntegratorState.START
-    ]
-    return min([readings[0].monotonic_s, *began_s])
+    ran_s = column(readings, "integrator_s")
+    is_running = column(readings, "state") == IntegratorState.START
+    began_s = (column(readings, "monotonic_s") - ran_s)[np.isfinite(ran_s) & is_running]
+    return float(np.min(began_s, initial=readings[0].monotonic_s))
 
 
 def end_s_of(readings: Sequence[Reading]) -> float:
@@ -136,18 +134,17 @@ def end_s_of(readings: Sequence[Reading]) -> float:
 
 def _setup(readings: Sequence[Reading]) -> Setup:
     """Return what the readings show of the setup: the ranges, if they never changed, and the update interval."""
-    pauses_s = [
-        after.monotonic_s - before.monotonic_s for before, after in pairwise(readings)
-    ]
+    pauses_s = np.diff(column(readings, "monotonic_s")).tolist()
     return Setup(
-        voltage_range_v=_constant([one.voltage_range_v for one in readings]),
-        current_range_a=_constant([one.current_range_a for one in readings]),
+        voltage_range_v=_constant(readings, "voltage_range_v"),
+        current_range_a=_constant(readings, "current_range_a"),
         update_interval_s=(statistics.median(pauses_s) if pauses_s else 0.0)
         or TIME_RESOLUTION_S,
         integrator_timer_s=0,
     )
 
 
-def _constant(values: Sequence[float]) -> float | None:
-    only = values[0]
-    return only if math.isfinite(only) and all(one == only for one in values) else None
+def _constant(readings: Sequence[Reading], name: str) -> float | None:
+    values = column(readings, name)
+    only = float(values[0])
+    return only if math.isfinite(only) and bool((values == only).all()) else None

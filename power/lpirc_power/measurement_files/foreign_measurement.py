@@ -30,6 +30,10 @@ NEVER_ANSWERED: Final = (
     "integrator-stopped", "over-range", "peak-clipping", "range-changed", "official-meter",
 )  # fmt: skip
 """Checks that need what no other program's file says, unless it contradicts them."""
+UNNAMED: Final = (
+    "The file does not name the meter: its limits of error are unknown, so the energy has no uncertainty. "
+    "--model WT310E --voltage-range 150 --current-range 0.5 states them."
+)
 OF_INTEGRATOR: Final = ("integrator-trapezoid", "integrator-steps", "integrator-time")
 
 
@@ -65,6 +69,7 @@ def foreign_recorded(
         rows=len(readings),
         marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
         doubts=(*_doubts(found, model), *_lacks(found, limits)),
+        unnamed=UNNAMED if model is None else "",
         unanswered=(*_unanswered(found), *unsaid_of_limits(measured, readings)),
     )
 
@@ -157,8 +162,5 @@ def _doubts(found: ForeignRecording, model: str | None) -> tuple[str, ...]:
             f"The file has no energy of the meter's integrator: the energy is {how}, which no second figure confirms."
         )
     if model is None:
-        doubts.append(
-            "The file does not name the meter: its limits of error are unknown, so the energy has no uncertainty. "
-            "--model WT310E --voltage-range 150 --current-range 0.5 states them."
-        )
+        doubts.append(UNNAMED)
     return tuple(doubts)

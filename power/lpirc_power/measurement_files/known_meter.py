@@ -25,9 +25,14 @@ def as_known(
     driver = None if started is None else driver_at(record.address, started.identity)
     if started is None or driver is None:
         return usable, sentences
-    limits, differing = _limits(usable.limits, driver, started.identity.model)
+    stated = driver.statement(started.identity.model)
+    limits, differing = _limits(
+        usable.limits, stated.limits, started.identity.model, driver
+    )
     known, of_standing = _standing(usable, record, started)
-    return replace(known, limits=limits), (*sentences, *differing, *of_standing)
+    refused = "" if limits else stated.refused or usable.limits_refused
+    known = replace(known, limits=limits, limits_refused=refused)
+    return known, (*sentences, *differing, *of_standing)
 
 
 def _usable(measured: Measurement) -> tuple[Measurement, tuple[str, ...]]:
@@ -36,14 +41,14 @@ def _usable(measured: Measurement) -> tuple[Measurement, tuple[str, ...]]:
     if not problems:
         return measured, ()
     sentence = f"The limits of error in the record cannot be ({'; '.join(problems)}), so they are left out."
-    return replace(measured, limits=None), (sentence,)
+    left = replace(measured, limits=None, limits_refused=sentence)
+    return left, (sentence,)
 
 
 def _limits(
-    stated: Limits | None, driver: Answering, model: str
+    stated: Limits | None, found: Limits | None, model: str, driver: Answering
 ) -> tuple[Limits | None, tuple[str, ...]]:
     """Return the limits that count, and how those of the record differ from the driver's."""
-    found = driver.limits(model)
     if stated == found:
         return found, ()
     if stated is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.energy import Measurement
+from lpirc_power.energy.budget import BUDGET_VERSION
 from lpirc_power.energy.reading_columns import ReadingColumns
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.bare_recording import (
@@ -34,7 +35,7 @@ from lpirc_power.record.document import (
     Record,
     SeriesRecord,
 )
-from lpirc_power.record.record_file import has_record, read_record, record_path
+from lpirc_power.record.record_file import has_record, is_json, read_record, record_path
 from lpirc_power.record.surviving_rows import surviving
 from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
@@ -178,7 +179,7 @@ def _is_json(path: Path) -> bool:
     try:
         require_file(path)
         with path.open("rb") as file:
-            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+            return is_json(path, file.read(64))
     except (OSError, ValueError):
         return False  # its reader says why
 
@@ -194,10 +195,7 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
     if rows < ended.readings:
         if not readings or readings[-1] != final:
             readings.append(final)
-        missing = ended.readings - rows
-        doubts += (
-            f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others.",
-        )
+        doubts += (_missing_words(ended, rows, csv),)
     _require_marks(ended.marks, path)
     started = record.started
     measured, differing = as_known(ended.measured, record)
@@ -211,8 +209,17 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         rows=rows,
         marks=ended.marks,
         record=record,
-        doubts=(*differing, *doubts),
+        doubts=(*_other_rules(record), *differing, *doubts),
     )
+
+
+def _missing_words(ended: Ended, rows: int, csv: Path) -> str:
+    """Return what is known of a file that holds so many rows, fewer than there were readings."""
+    missing = ended.readings - rows
+    words = f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others."
+    if 0 < rows < ended.rows:
+        words += " Whether these are as they were recorded is not known: the SHA-256 in the record is that of all rows."
+    return words
 
 
 def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:
@@ -286,7 +293,7 @@ def _cut(
         rows=len(readings),
         marks=record.marks,
         record=record,
-        doubts=(cut, *clock_steps(readings)),
+        doubts=(*_other_rules(record), cut, *clock_steps(readings)),
         unanswered=NOT_OF_CUT,
     )
 
@@ -302,6 +309,18 @@ def _cut_words(readings: Sequence[Reading], start_s: float) -> str:
     return (
         "The recording was cut off at its end, as by a full disk: by the last row the integrator was stopped about "
         f"{ran_s:.1f} s after the start, with this energy; whether the work was over is not known."
+    )
+
+
+def _other_rules(record: Record) -> tuple[str, ...]:
+    """Return a sentence if the recording program computed uncertainties by other rules than this one does."""
+    version = record.budget_version
+    if version == BUDGET_VERSION:
+        return ()
+    which = "later" if version > BUDGET_VERSION else "earlier"
+    return (
+        f"It was recorded by a version that computes uncertainties by {which} rules (budget version {version}); those "
+        f"here are by version {BUDGET_VERSION}, so they may differ from what it said then.",
     )
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from lpirc_power.notebook.marked_energy import MarkEnergy
+from lpirc_power.notebook.marked_energy import (
+    MarkEnergy,
+    above_idle_words,
+    energy_words,
+)
 from lpirc_power.page.document import style_sheet
-from lpirc_power.page.parts import Table, check_list, paragraph
+from lpirc_power.page.parts import Table, check_list, paragraph, plus_minus
 from lpirc_power.page.recording_charts import charts_of
 from lpirc_power.report.advice import advice
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded, figure_rows
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import figure_rows
 
 _COLOURS: Final = {
     "text": "--jp-content-font-color1, var(--vscode-editor-foreground, #1c2128)",
@@ -45,11 +49,10 @@ def recording_cell(
     problem: str | None,
 ) -> str:
     """Return a recording as HTML for a notebook, with the energies of its marks and what must go with its energy."""
-    failed = [one for one in found.checks if not one.ok]
     parts = [
         paragraph(problem or "", "bad"),
         _figures(figure_rows(found)),
-        check_list(failed) if failed else paragraph("All checks hold."),
+        _checks(found),
         paragraph(advice(found) or ""),
         *(paragraph(note) for note in found.doubts),
     ]
@@ -58,6 +61,17 @@ def recording_cell(
         parts += [charts.power.svg(), *(paragraph(one) for one in charts.sentences)]
     parts.append(_marks(found, marks))
     return _cell("".join(parts))
+
+
+def _checks(found: Recorded) -> str:
+    """Return the checks that fail and those that the file does not answer; that all hold only if they do."""
+    failed = [one for one in found.checks if not one.ok]
+    left = ", ".join(found.unchecked)
+    if left:
+        left = f"Not checked, since the file does not say what they need: {left}."
+    elif not failed:
+        left = "All checks hold."
+    return (check_list(failed) if failed else "") + paragraph(left)
 
 
 def facts_cell(named: Mapping[str, str]) -> str:
@@ -80,7 +94,7 @@ def _cell(content: str) -> str:
 def _figures(named: Mapping[str, str]) -> str:
     """Return figures as a table: a notebook's page has rules of its own for lists of terms."""
     rows = [
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(plus_minus(text))}</td></tr>'
         for name, text in named.items()
     ]
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
@@ -96,18 +110,19 @@ def _marks(found: Recorded, marks: Mapping[str, MarkEnergy]) -> str:
     ]
     if not rows:
         return ""
-    figures = ("energy", "uncertainty", "mean power", "duration")
+    figures = ("energy", "mean power", "duration", "above idle")
     return Table("marks", ("mark", "bands"), figures, rows).html()
 
 
 def _words(one: MarkEnergy) -> tuple[str, ...]:
     if not one.count:
         return ("", "", "", "")
-    uncertainty = "unknown"
-    if math.isfinite(one.uncertainty_wh):
-        uncertainty = f"\N{PLUS-MINUS SIGN}{one.uncertainty_wh:.2g} Wh"
-    power = figure(one.mean_power_w, "W", 5)
-    return (figure(one.energy_wh, "Wh"), uncertainty, power, f"{one.duration_s:.3f} s")
+    return (
+        plus_minus(energy_words(one)),
+        figure(one.mean_power_w, "W", 5),
+        f"{one.duration_s:.3f} s",
+        plus_minus(above_idle_words(one)),
+    )
 
 
 def _listed(numbers: list[str]) -> str:

@@ -20,6 +20,7 @@ from lpirc_power.comparison.comparison_report import (
     comparison_facts,
     comparison_lines,
     sentence,
+    wrong_names,
 )
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.cell import text_cell
@@ -104,6 +105,8 @@ def compare(
     of a side counts, `comparison-repeated` for a recording that is given twice, `comparison-sides` for sides that do
     not fit.
     """
+    if problem := wrong_names(names):
+        raise _wrong(f"The names are {names[0]!r} and {names[1]!r}; {problem}.")
     energies = Compared(mark, above_idle)
     choice = Choice(energies, incomplete)
     one = _side(names[0], first, choice)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from lpirc_power.energy import Budget
 from lpirc_power.notebook.stated_half import stated_half_wh
+from lpirc_power.report.budget_words import stated_half_words, stated_words
 from lpirc_power.report.marked_report import Marked, marked
+from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MarkEnergy:
     """The energy of all stretches with one name, in Wh; what overlaps is counted once.
 
@@ -30,6 +32,32 @@ class MarkEnergy:
     budget: Budget | None
     above_idle_wh: float = math.nan
     above_idle_uncertainty_wh: float = math.nan
+
+    def __str__(self) -> str:
+        words = f"{self.name}: {energy_words(self)}"
+        if not self.count:
+            return words
+        power = figure(self.mean_power_w, "W", 5)
+        words += f", {power} over {self.duration_s:.4g} s"
+        if self.count > 1:
+            words += f", {self.count} times, {figure(self.each_wh, 'Wh')} each"
+        net = above_idle_words(self)
+        return f"{words}; {net} above idle" if net else words
+
+    def __repr__(self) -> str:
+        return f"<mark {self}>"
+
+
+def energy_words(one: MarkEnergy) -> str:
+    """Return an energy with its stated interval: "0.0402 +- 0.0014 Wh with 95.45 %"; "no energy" without one."""
+    return stated_words(one.energy_wh, one.budget) if one.count else "no energy"
+
+
+def above_idle_words(one: MarkEnergy) -> str:
+    """Return an energy above idle with its stated interval; empty if no idle power was measured."""
+    if math.isnan(one.above_idle_wh):
+        return ""
+    return stated_half_words(one.above_idle_wh, one.above_idle_uncertainty_wh)
 
 
 def mark_energies(recorded: Recorded) -> dict[str, MarkEnergy]:

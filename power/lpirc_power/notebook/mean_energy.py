@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from lpirc_power.comparison.alike import settings_that_differ
 from lpirc_power.comparison.attempts import Compared, attempt_of
@@ -15,15 +16,20 @@ from lpirc_power.comparison.doubts import idle_warnings
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.errors import MeterError
+from lpirc_power.listed import listed
+from lpirc_power.notebook.cell import facts_cell
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.recording import Recording
 from lpirc_power.notebook.stated_half import stated_half_wh
-from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.budget_words import budget_summary, stated_words
 from lpirc_power.report.incomplete import verdict_on
 from lpirc_power.report.reading_facts import figure
+from lpirc_power.report.series_report import attempts_words
+
+MOST_SHOWN: Final = 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeanEnergy:
     """The mean energy of attempts, in Wh, with the terms of its uncertainty: the meter's, and the spread of attempts.
 
@@ -53,14 +59,22 @@ class MeanEnergy:
         return stated_half_wh(self.budget)
 
     def __str__(self) -> str:
-        attempts = len(self.energies_wh)
-        of = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-        stated = (
-            "uncertainty unknown"
-            if self.budget is None
-            else interval_words(self.budget)
-        )
-        return f"{figure(self.energy_wh, 'Wh')} on average of {of}, {stated}"
+        stated = stated_words(self.energy_wh, self.budget)
+        return f"{stated}, on average of {attempts_words(len(self.energies_wh))}"
+
+    def __repr__(self) -> str:
+        return f"<mean energy {self}>"
+
+    def _repr_html_(self) -> str:
+        shown = {"mean energy": str(self)}
+        if not math.isnan(self.deviation_wh):
+            deviation = figure(self.deviation_wh, "Wh", 3)
+            shown["deviation"] = f"{deviation}, from attempt to attempt"
+        if self.budget is not None:
+            shown |= budget_summary(self.budget)
+        energies = [figure(one, "Wh") for one in self.energies_wh]
+        shown["attempts"] = listed(energies, MOST_SHOWN)
+        return facts_cell(shown)
 
 
 def mean_of(

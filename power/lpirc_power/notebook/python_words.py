@@ -12,6 +12,16 @@ _IN_PYTHON: Final = {
     "add --force": "give force=True",
     "add --take-over": "give take_over=True",
 }
+_ARGUMENTS: Final = {
+    "--columns": "columns",
+    "--interval": "interval_s",
+    "--decimal": "decimal",
+    "--model": "model",
+    "--mode": "mode",
+    "--voltage-range": "voltage_range_v",
+    "--current-range": "current_range_a",
+}
+"""Options that state what a file does not say, by the arguments of `read_measurement`."""
 
 
 @contextlib.contextmanager
@@ -20,9 +30,16 @@ def in_python_words() -> Iterator[None]:
     try:
         yield
     except MeterError as error:
-        sentence = error.sentence
-        for option, argument in _IN_PYTHON.items():
-            sentence = sentence.replace(option, argument)
+        sentence = python_words(error.sentence)
         error.sentence = sentence
         error.args = (sentence,)
         raise
+
+
+def python_words(sentence: str) -> str:
+    """Return a sentence with what stands in Python for each option that it names."""
+    for option, argument in _IN_PYTHON.items():
+        sentence = sentence.replace(option, argument)
+    words = sentence.split()
+    named = [f"{one} is {_ARGUMENTS[one]}=" for one in _ARGUMENTS if one in words]
+    return f"{sentence} In Python, {', '.join(named)}." if named else sentence

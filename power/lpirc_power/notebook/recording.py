@@ -5,22 +5,26 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from lpirc_power.energy import Budget, Check
+from lpirc_power.errors import MeterError
+from lpirc_power.measurement_files.any_measurement import read_any
 from lpirc_power.measurement_files.recorded_files import Group, Series
-from lpirc_power.measurement_files.recorded_files import read_measurement as read_any
-from lpirc_power.measurement_files.recorded_files import read_recorded as read_whole
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.notebook.cell import recording_cell
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
+from lpirc_power.notebook.python_words import in_python_words, python_words
 from lpirc_power.notebook.readings import Readings
 from lpirc_power.notebook.stated_half import stated_half_wh
+from lpirc_power.notebook.statements import Statements, stated_of
 from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.report.budget_words import stated_words
 from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.single_report import single_facts, single_lines
@@ -170,33 +174,50 @@ class Recording:
         return "\n".join(single_lines(self.recorded))
 
     def __repr__(self) -> str:
-        return f"<recording {self.path}: {self.energy_wh:.6g} Wh +- {self.uncertainty_wh:.2g} Wh>"
+        return f"<recording {self.path}: {stated_words(self.energy_wh, self.budget)}>"
 
     def _repr_html_(self) -> str:
         return recording_cell(self.recorded, self.marks, self.problem)
 
 
-def read_recorded(path: str | Path) -> Recording:
-    """Return a recording from its CSV file or from the record beside it.
+def read_recorded(path: str | Path, **stated: Unpack[Statements]) -> Recording:
+    """Return a recording from its CSV file, from the record beside it, or from a file of another program.
 
-    Raises MeterError if a file cannot be read, is no recording, or is a series or a group.
+    `stated` are the arguments of `Statements`, as `meter check` has them as options: how another program's file is
+    read, and which meter made it. Raises MeterError if a file cannot be read, is no recording, or is a series or a
+    group.
     """
-    return Recording(read_whole(Path(path)))
+    with in_python_words():
+        found = read_any(Path(path), stated_of(stated))
+    if not isinstance(found, Recorded):
+        raise MeterError(
+            "recording-record",
+            f"{found.file} is the record of a {found.record.kind}; read it with read_measurement, or give the file of "
+            "one of its recordings.",
+        )
+    return _recording(found)
 
 
 def read_measurement(
-    path: str | Path,
+    path: str | Path, **stated: Unpack[Statements]
 ) -> Recording | list[Recording] | dict[str, Recording]:
-    """Return what a file of `meter record` holds.
+    """Return what a file of `meter record`, or of another program, holds; `stated` is that of `read_recorded`.
 
     A series (`--repeat`) is the list of the recordings that count, several meters are recordings by name; a
     `DoubtfulEnergy` warning says which attempt or meter has no energy. Raises MeterError as `read_recorded`.
     """
-    found = read_any(Path(path))
+    with in_python_words():
+        found = read_any(Path(path), stated_of(stated))
     for sentence in what_lacks(found):
         warnings.warn(DoubtfulEnergy(sentence), stacklevel=2)
     if isinstance(found, Series):
-        return [Recording(one) for one in found.recordings]
+        return [_recording(one) for one in found.recordings]
     if isinstance(found, Group):
-        return {name: Recording(one) for name, one in found.recordings.items()}
-    return Recording(found)
+        return {name: _recording(one) for name, one in found.recordings.items()}
+    return _recording(found)
+
+
+def _recording(found: Recorded) -> Recording:
+    doubts = tuple(map(python_words, found.doubts))
+    unnamed = python_words(found.unnamed)
+    return Recording(replace(found, doubts=doubts, unnamed=unnamed))

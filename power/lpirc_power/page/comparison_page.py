@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,7 +25,12 @@ from lpirc_power.page.parts import (
 )
 from lpirc_power.page.recording_charts import trace_from_start
 from lpirc_power.page.recording_page import footer
-from lpirc_power.page.recording_parts import budget_section, failed_checks, origin
+from lpirc_power.page.recording_parts import (
+    budget_section,
+    failed_checks,
+    failed_codes,
+    origin,
+)
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
@@ -115,14 +119,13 @@ def _dots(side: Side) -> Dots:
 
 
 def _row(name: str, one: Attempt) -> tuple[str, ...]:
-    power_w = 3600.0 * one.energy_wh / one.lasted_s if one.lasted_s > 0 else math.nan
     return (
         name,
         Path(one.recorded.file).name,
         figure(one.energy_wh, "Wh"),
-        figure(power_w, "W", 5),
+        figure(one.power_w, "W", 5),
         f"{one.lasted_s:.3f} s",
-        ", ".join(one.recorded.failed) or "none",
+        failed_codes(one.recorded),
     )
 
 

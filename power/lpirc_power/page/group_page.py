@@ -25,18 +25,21 @@ from lpirc_power.page.recording_parts import (
     budget_section,
     energy_words,
     failed_checks,
+    notes_of,
     origin,
     warnings_of,
 )
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.group_report import Group, loss_words
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import Recorded, figure_rows, meter_words
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import figure_rows, meter_words
 
 
-def group_page(group: Group) -> str:
-    """Return the page as HTML."""
+def group_page(group: Group, title: str = "") -> str:
+    """Return the page as HTML, below a title or the file's name."""
     recordings = group.recordings
+    lead = _verdict(group) + notes_of(recordings)
     body = [_table(group)]
     if recordings:
         first = next(iter(recordings.values()))
@@ -48,7 +51,7 @@ def group_page(group: Group) -> str:
             *_budgets(group),
             *(origin(one, f"How {name} measured") for name, one in recordings.items()),
         ]
-    return document(Path(group.file).name, _verdict(group), "".join(body), footer())
+    return document(title or Path(group.file).name, lead, "".join(body), footer())
 
 
 def _verdict(group: Group) -> str:

@@ -9,6 +9,14 @@ from lpirc_power.report.marked_report import Marked, lost_words, marked, remarks
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
 
+COVERED: Final = (
+    "The figure after an energy's \N{PLUS-MINUS SIGN} is half of its interval of 95.45 %; where there is none, it is "
+    "unknown."
+)
+OVERLAP: Final = (
+    "Energies of different marks overlap where the marks do; they need not add up to that of the "
+    "recording."
+)
 MOST_NAMES: Final = 200
 """Names above which the rest is only counted; nobody reads more, and the page stays small."""
 
@@ -26,7 +34,7 @@ def marks_section(recorded: Recorded, title: str = "Marks") -> str:
         rows,
         ("remarks",),
     )
-    told = "Energies of different marks overlap where the marks do; they need not add up to that of the recording."
+    told = f"{OVERLAP} {COVERED}"
     left = len(found) - MOST_NAMES
     more = paragraph(f"{left} more names are not shown.") if left > 0 else ""
     lost = lost_words(recorded)

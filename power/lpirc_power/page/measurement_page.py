@@ -10,10 +10,11 @@ from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_report import Series
 
 
-def measurement_page(found: Recorded | Series | Group) -> str:
-    """Return the page as HTML."""
+def measurement_page(found: Recorded | Series | Group, title: str = "") -> str:
+    """Return the page as HTML, below a title; without one, or with blanks alone, below the file's name."""
+    title = title.strip()
     if isinstance(found, Series):
-        return series_page(found)
+        return series_page(found, title)
     if isinstance(found, Group):
-        return group_page(found)
-    return recording_page(found)
+        return group_page(found, title)
+    return recording_page(found, title)

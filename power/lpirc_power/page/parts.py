@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 from lpirc_power.energy import Check
-from lpirc_power.report.reading_facts import figure
+from lpirc_power.report import rounded
 
 _KINDS: Final = {"error": "bad", "warning": "warn"}
 
@@ -57,19 +56,9 @@ def plus_minus(words: str) -> str:
     return words.replace("+-", "\N{PLUS-MINUS SIGN}")
 
 
-MOST_DECIMALS: Final = 12
-LONGEST: Final = 1e12
-"""A number from which on, or with more decimals than these, a power of ten is easier to read."""
-
-
 def with_half_width(value: float, half_width: float | None, unit: str) -> str:
-    """Return a value with the half-width of its interval, rounded to two digits of it that count (JCGM 100, 7.2.6)."""
-    if half_width is None or not half_width > 0 or not math.isfinite(half_width):
-        return figure(value, unit)
-    digits = max(1 - math.floor(math.log10(half_width)), 0)
-    if digits > MOST_DECIMALS or abs(value) >= LONGEST:
-        return f"{figure(value)} \N{PLUS-MINUS SIGN} {half_width:.2g} {unit}"
-    return f"{value:.{digits}f} \N{PLUS-MINUS SIGN} {half_width:.{digits}f} {unit}"
+    """Return a value with the half-width of its interval, as everywhere, with the sign for plus-minus."""
+    return plus_minus(rounded.with_half_width(value, half_width, unit))
 
 
 def section(title: str, *content: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy.reading_columns import column
 from lpirc_power.meter import Reading
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.page.traces import Floats, Span, Trace, pauses_of, spans_where
@@ -32,16 +33,15 @@ class Columns:
 
 def columns_of(readings: Sequence[Reading]) -> Columns:
     """Return readings as arrays."""
-    shown = np.empty((len(readings), 3))
-    flags = np.empty((len(readings), 2), np.bool_)
-    # Once: a reading may be made as it is asked for.
-    for place, one in enumerate(readings):
-        shown[place] = (one.monotonic_s, one.power_w, one.energy_wh)
-        is_clipped = one.voltage_peak_over or one.current_peak_over
-        flags[place] = (one.over_range, is_clipped)
-    times_s, powers_w, energies_wh = shown.T
-    over_range, clipped = flags.T
-    return Columns(times_s, powers_w, energies_wh, over_range, clipped)
+    is_voltage = column(readings, "voltage_peak_over")
+    is_current = column(readings, "current_peak_over")
+    return Columns(
+        times_s=column(readings, "monotonic_s"),
+        power_w=column(readings, "power_w"),
+        energy_wh=column(readings, "energy_wh"),
+        over_range=column(readings, "over_range"),
+        clipped=is_voltage | is_current,
+    )
 
 
 @dataclass(frozen=True)

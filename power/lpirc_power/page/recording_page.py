@@ -9,15 +9,17 @@ from lpirc_power.page import recording_parts
 from lpirc_power.page.document import document
 from lpirc_power.page.mark_table import marks_section
 from lpirc_power.page.parts import paragraph
+from lpirc_power.report.publication import publication
 from lpirc_power.report.recording_report import Recorded
 
 
-def recording_page(recorded: Recorded) -> str:
-    """Return the page as HTML; the same recording gives the same page."""
+def recording_page(recorded: Recorded, title: str = "") -> str:
+    """Return the page as HTML, below a title or the file's name; the same recording gives the same page."""
     lead = recording_parts.verdict(recorded) + recording_parts.notes(recorded)
     body = "".join(
         (
             recording_parts.figures(recorded),
+            recording_parts.to_publish(publication(recorded)),
             recording_parts.charts(recorded),
             marks_section(recorded),
             recording_parts.checks(recorded),
@@ -29,7 +31,7 @@ def recording_page(recorded: Recorded) -> str:
             recording_parts.origin(recorded),
         )
     )
-    return document(Path(recorded.file).name, lead, body, footer())
+    return document(title or Path(recorded.file).name, lead, body, footer())
 
 
 def footer(command: str = "meter report") -> str:

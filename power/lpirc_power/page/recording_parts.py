@@ -26,17 +26,17 @@ from lpirc_power.report.budget_words import (
     expanded_words,
     guaranteed_words,
     interval_words,
+    stated_words,
 )
 from lpirc_power.report.check_report import in_order
+from lpirc_power.report.checks_of_several import note_sentences
+from lpirc_power.report.publication import Publication
 from lpirc_power.report.reading_facts import figure
-from lpirc_power.report.recording_report import (
-    UNKNOWN,
-    Recorded,
-    figure_rows,
-    meter_words,
-    time_words,
-)
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
+from lpirc_power.report.recording_words import figure_rows, meter_words, time_words
 
+NOT_COVERED: Final = "Its uncertainty does not cover that."
+BUDGET: Final = "Uncertainty budget"
 SETUP_WORDS: Final = {
     "voltage_range_v": ("voltage range", "V"),
     "current_range_a": ("current range", "A"),
@@ -56,12 +56,12 @@ SHOWN_BY_READINGS: Final = ("voltage_range_v", "current_range_a", "update_interv
 
 
 def energy_words(recorded: Recorded) -> str:
-    """Return the energy with its stated interval in one line."""
+    """Return the energy with its stated interval in one line; without it if a check fails that it does not cover."""
     if recorded.no_energy:
         return "none"
-    budget = recorded.budget
-    half_wh = None if budget is None else budget.coverage_wh
-    return with_half_width(recorded.energy_wh, half_wh, "Wh")
+    if recorded.failed:
+        return figure(recorded.energy_wh, "Wh")
+    return plus_minus(stated_words(recorded.energy_wh, recorded.budget))
 
 
 def verdict(recorded: Recorded) -> str:
@@ -71,7 +71,7 @@ def verdict(recorded: Recorded) -> str:
     energy = energy_words(recorded)
     failed = [one for one in recorded.checks if not one.ok]
     if recorded.failed:
-        text = f"{energy}, needs review: {', '.join(recorded.failed)} failed."
+        text = f"{energy}, needs review: {', '.join(recorded.failed)} failed. {NOT_COVERED}"
         text += f" Read the notes below; {recorded.broken}." if recorded.broken else ""
         return paragraph(text, "verdict bad")
     if failed or recorded.doubts or recorded.unchecked:
@@ -94,6 +94,11 @@ def notes(recorded: Recorded) -> str:
     return "".join(paragraph(one, "quiet") for one in said)
 
 
+def notes_of(recordings: Mapping[str, Recorded]) -> str:
+    """Return what several recordings by name do not say, each sentence once."""
+    return "".join(paragraph(one, "quiet") for one in note_sentences(recordings))
+
+
 def figures(recorded: Recorded) -> str:
     """Return the figures of a recording."""
     rows = figure_rows(recorded)
@@ -101,18 +106,22 @@ def figures(recorded: Recorded) -> str:
     energy_j = recorded.energy_j
     joules = figure(energy_j, "J") if math.isfinite(energy_j) else ""
     found = recorded.mean_power
-    mean = "" if found is None else with_half_width(found.power_w, found.half_w, "W")
+    is_covered = not recorded.failed
+    half_w = found.half_w if found and is_covered else None
+    mean = "" if found is None else with_half_width(found.power_w, half_w, "W")
+    mean_name = "mean power" if half_w is None else "mean power, with 95.45 %"
+    name = "uncertainty" if is_covered else "uncertainty, without what failed"
     budget = recorded.budget
     known = budget is not None and budget.is_known
     large = [
         ("energy", "none" if recorded.no_energy else figure(energy_wh, "Wh")),
         ("in joules", joules),
-        ("mean power", mean),
+        (mean_name, mean),
         ("duration", f"{recorded.measured.elapsed_s:.3f} s"),
         ("readings", f"{len(recorded.readings)}"),
     ]
     small = [
-        ("uncertainty", plus_minus(interval_words(budget)) if budget and known else ""),
+        (name, plus_minus(interval_words(budget)) if budget and known else ""),
         ("above idle", plus_minus(rows.get("above idle", ""))),
         ("integrated time", plus_minus(time_words(found.time)) if found else ""),
         ("mean power", "" if mean else rows.get("mean power", "")),
@@ -143,7 +152,7 @@ def checks(recorded: Recorded) -> str:
     return section("Checks", paragraph(lead), listed, paragraph(left, "quiet"))
 
 
-def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> str:
+def budget_section(budget: Budget | None, title: str = BUDGET) -> str:
     """Return the section of an uncertainty budget; nothing without one."""
     if budget is None:
         return ""
@@ -168,6 +177,18 @@ def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> 
         ]
     )
     return section(title, summary, table.html())
+
+
+def to_publish(found: Publication) -> str:
+    """Return the section with the sentences for a paper."""
+    said = paragraph(found.said)
+    return section("To publish", said, paragraph(found.caution, "quiet"))
+
+
+def failed_codes(recorded: Recorded) -> str:
+    """Return the codes of the checks that fail, errors and warnings, for a cell of a table."""
+    codes = [one.code for one in in_order(recorded.checks) if not one.ok]
+    return ", ".join(codes) or "none"
 
 
 def warnings_of(recordings: Iterable[Recorded]) -> list[str]:

@@ -40,11 +40,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Part:
-    """The place of a recording in a series or a group: the record of the whole, and the recording's name in it."""
+    """The place of a recording in a series or a group: the record of the whole, and the recording's name in it.
+
+    `wanted` is that of the series; 0 in a group, and where an earlier version did not say it.
+    """
 
     kind: Literal["series", "group"]
     whole: str
     name: str
+    wanted: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class Record:
 
     `file` is the name of the CSV file in the same folder. `warm_up_s` is the pause between arming and start,
     `cool_down_s` that since the attempt before. `marks` are those so far, of a recording that has not ended.
+    `budget_version` is that of the rules by which the program computed uncertainties; 1 where it did not say it.
     """
 
     program: str
@@ -102,6 +107,7 @@ class Record:
     cool_down_s: float = 0.0
     part: Part | None = None
     marks: tuple[Mark, ...] = ()
+    budget_version: int = 1
     kind: Literal["recording"] = "recording"
     format: int = FORMAT
 

@@ -10,6 +10,8 @@ from lpirc_power.energy import Measurement
 from lpirc_power.record.document import Record
 from lpirc_power.record.setup_values import setup_problems
 
+ROUNDING_S: Final = 1e-6
+"""How far a time that is a difference of others may be below 0."""
 _OF_IDLE: Final = ("duration_s", "readings", "spread_w", "standard_w", "freedom")
 
 
@@ -19,6 +21,8 @@ def implausible(record: Record) -> str:
 
 
 def _problems(record: Record) -> Iterator[str]:
+    if record.budget_version < 1:
+        yield f"budget_version is {record.budget_version}"
     for problem in setup_problems(record.setup):
         yield f"setup.{problem}"
     if record.started is not None:
@@ -51,5 +55,7 @@ def _of_times(measured: Measurement) -> Iterator[str]:
         yield f"{place} ends before it begins"
     for name in ("start_stop_s", "late_s"):
         value = getattr(measured, name)
-        if value is not None and not math.isfinite(value):
+        if value is not None and not -ROUNDING_S <= value < math.inf:
             yield f"{place}.{name} is {value:g}"
+    if measured.integrator_s < 0:
+        yield f"{place}.integrator_s is {measured.integrator_s:g}"

@@ -26,6 +26,8 @@ from lpirc_power.recording import require_file
 SUFFIX: Final = ".json"
 LARGEST_BYTES: Final = 128_000_000
 """Largest record that is read; twice what the most marks with the longest names need."""
+_OTHER_JSON: Final = (b"[", b'"', b"null", b"true", b"false")
+"""First bytes of JSON that is no object and no number."""
 _KINDS: Final[Mapping[str, type[AnyRecord]]] = {
     "recording": Record,
     "series": SeriesRecord,
@@ -89,6 +91,16 @@ def read_record(path: Path) -> AnyRecord:
         if not is_plain(name):
             raise _wrong(path, f"it names the file {name[:80]!r}, outside its folder")
     return record
+
+
+def is_json(path: Path, start: bytes) -> bool:
+    """Return True if a file with these first bytes is JSON: a record, or something else in place of one.
+
+    The heading of a table may begin as JSON other than an object does, so that needs the ending of a record.
+    """
+    text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_named = path.suffix.lower() == SUFFIX
+    return text.startswith(b"{") or (is_named and text.startswith(_OTHER_JSON))
 
 
 def has_record(path: Path) -> bool:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.addresses.meter_address import limits_at, standing
+from lpirc_power.addresses.meter_address import standing, statement_at
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement
+from lpirc_power.energy.budget import BUDGET_VERSION
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.marks.mark_list import MarkList
 from lpirc_power.measurement_files.recorded_files import doubts_of
@@ -235,6 +236,7 @@ class Recorder:
             end_s = min(end_s, start.monotonic_s + self._setup.integrator_timer_s)
         ran_s = self._sampler.ran_s
         counts = standing(identity, self.order.address)
+        stated = statement_at(self.order.address, identity)
         return Measurement(
             integrator_wh=final.energy_wh,
             integrator_s=final.integrator_s,
@@ -242,7 +244,8 @@ class Recorder:
             end_s=end_s,
             setup=self._setup,
             model=identity.model,
-            limits=limits_at(self.order.address, identity),
+            limits=stated.limits,
+            limits_refused=stated.refused,
             official=counts.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - (end_s - start.monotonic_s),
@@ -324,4 +327,5 @@ class Recorder:
             warm_up_s=order.warm_up_s,
             cool_down_s=order.cool_down_s,
             part=order.part,
+            budget_version=BUDGET_VERSION,
         )

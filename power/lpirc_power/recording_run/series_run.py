@@ -27,6 +27,7 @@ from lpirc_power.recording_run.recorder import LONGEST_PAUSE_S, Order
 from lpirc_power.recording_run.single_run import recorded
 from lpirc_power.report.incomplete import why_not_counted
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.rounded import half_words
 from lpirc_power.report.series_report import Series, attempt_words
 
 LEAST_STABLE: Final = 5
@@ -145,7 +146,7 @@ class SeriesRun:
         if not self._counted:
             found.append("No attempt counts.")
         if has_failed:
-            found.append(self._stopped)
+            found.append(f"{self._stopped[:1].upper()}{self._stopped[1:]}")
         if self._left_out:
             found.append(self._left_out_words())
         found.append(self._unwritten)
@@ -258,7 +259,7 @@ class SeriesRun:
             self._wanted.order,
             output=self._wanted.output(kind, number),
             cool_down_s=pause_s,
-            part=Part("series", whole, f"{kind} {number}"),
+            part=Part("series", whole, f"{kind} {number}", self._wanted.attempts),
         )
 
     def _stop(self, kind: str, number: int, why: str, exit_code: int) -> None:
@@ -289,7 +290,7 @@ class SeriesRun:
             return ""
         self.exit_code = 1
         relative = self._series().relative_half
-        now = "unknown" if relative is None else f"+-{100 * relative:.3g} %"
+        now = "unknown" if relative is None else half_words(100 * relative, "%")
         wanted = 100 * (self._wanted.stable or 0.0)
         return (
             f"After {len(self._counted)} attempts the interval of the mean is {now}, not yet {IN_A_ROW} times in a "

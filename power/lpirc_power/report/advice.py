@@ -8,10 +8,12 @@ from typing import Final
 from lpirc_power.energy.energy_budget import AGE_NAME
 from lpirc_power.report.edge_cost import edge_shares
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.rounded import cost_words
 
 WORTH: Final = 0.01
 """Part of the energy that starting and stopping, and the age of a counter's values, may cost."""
 MOST_TIMES: Final = 1_000_000
+UNKNOWN_COST: Final = "more than 1 % of its energy"
 EDGES: Final = "the edges of its time"
 """What costs too much where its share is unknown."""
 
@@ -62,10 +64,10 @@ def advice(recorded: Recorded) -> str | None:
     lasted_s = recorded.measured.elapsed_s
     shares = edge_shares(recorded.budget)
     names = " and ".join(shares) or EDGES
-    cost = f"{100.0 * math.fsum(shares.values()):.3g}" if shares else "more than 1"
+    cost = cost_words(math.fsum(shares.values())) if shares else UNKNOWN_COST
     they_cost = "it costs" if [*shares] == [AGE_NAME] else "they cost"
     return (
-        f"{what} is short for this meter: in {lasted_s:.3g} s, {names} may cost {cost} % of its energy. {then}: then "
+        f"{what} is short for this meter: in {lasted_s:.3g} s, {names} may cost {cost}. {then}: then "
         f"{they_cost} less than 1 %."
     )
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.spread import SPREAD
+from lpirc_power.report.rounded import half_words, percent_words, with_half_width
 
 HEADINGS: Final = (
     "term",
@@ -23,8 +24,6 @@ HEADINGS: Final = (
 )
 DISTRIBUTIONS: Final = {
     Distribution.RECTANGULAR: "rectangular",
-    Distribution.TRIANGULAR: "triangular",
-    Distribution.NORMAL: "normal, one standard uncertainty",
     Distribution.MIXED: "rectangles of several widths",
     Distribution.TWO_POINT: "of known size, uncorrected",
 }
@@ -87,6 +86,19 @@ def interval_words(budget: Budget) -> str:
     factor = budget.coverage_factor
     known_by = "" if factor is None else f", k = {factor:.3g}"
     return f"{_half(budget, budget.coverage_wh)} with 95.45 %{known_by}"
+
+
+def stated_words(energy_wh: float, budget: Budget | None) -> str:
+    """Return an energy with its stated interval, both rounded: "0.0463 +- 0.0034 Wh with 95.45 %"."""
+    half_wh = None if budget is None else budget.coverage_wh
+    return stated_half_words(energy_wh, half_wh)
+
+
+def stated_half_words(energy_wh: float, half_wh: float | None) -> str:
+    """Return an energy with half of its stated interval; None or NaN is unknown."""
+    energy = with_half_width(energy_wh, half_wh, "Wh")
+    is_known = half_wh is not None and not math.isnan(half_wh)
+    return f"{energy} {'with 95.45 %' if is_known else 'of unknown uncertainty'}"
 
 
 def attached_words(budget: Budget) -> str:
@@ -152,11 +164,11 @@ def terms_words(budget: Budget) -> str:
 
 
 def wh(value: float) -> str:
-    """Return an energy's uncertainty with two digits that count and its unit."""
+    """Return a standard uncertainty of the table with one digit more, since others compute with it."""
     return f"{value:.3g} Wh"
 
 
 def _half(budget: Budget, half_wh: float) -> str:
-    relative = budget.relative(half_wh)
-    share = "" if relative is None else f" (+-{100.0 * relative:.3g} %)"
-    return f"+-{wh(half_wh)}{share}"
+    share = percent_words(budget.relative(half_wh))
+    words = half_words(half_wh, "Wh")
+    return f"{words} ({share})" if share else words

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from lpirc_power.energy import Check
 from lpirc_power.report.advice import advised
+from lpirc_power.report.checks_of_several import note_lines
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.marked_report import marked_lines
 from lpirc_power.report.reading_facts import lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    figure_rows,
-    recorded_facts,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import figure_rows, not_checked_line
 from lpirc_power.report.series_marks import series_mark_facts
 from lpirc_power.report.series_report import Series
 from lpirc_power.report.single_report import mark_and_advice_facts
@@ -49,9 +47,8 @@ def check_lines(recorded: Recorded) -> list[str]:
         word = "holds" if one.ok else one.severity
         found.append(f"{word:16} {one.code}: {one.sentence}")
     if recorded.unchecked:
-        codes_left = ", ".join(recorded.unchecked)
-        found += lines({"not checked": f"{codes_left}; the file does not say"})
-    return [*found, *(f"{'note':16} {one}" for one in recorded.doubts)]
+        found.append(not_checked_line(recorded.unchecked))
+    return [*found, *note_lines(recorded.doubts)]
 
 
 def failure_of(recorded: Recorded) -> str | None:
@@ -67,8 +64,19 @@ def what_lacks(found: Recorded | Series | Group) -> list[str]:
     """Return a sentence for each recording of a series or a group that is not there to be checked."""
     if isinstance(found, Group):
         failed = [one for one in found.record.members if one.failed]
-        return [f"{one.name} has no energy: {one.failed}" for one in failed]
-    if isinstance(found, Series):
-        failed_too = [f"{one.name} does not count: {one.why}" for one in found.left_out]
-        return [*failed_too, *([found.shortfall] if found.shortfall else [])]
-    return []
+        lacking = [f"{one.name} has no energy: {one.failed}" for one in failed]
+    elif isinstance(found, Series):
+        lacking = [f"{one.name} does not count: {one.why}" for one in found.left_out]
+        lacking += [found.shortfall] if found.shortfall else []
+    else:
+        return []
+    nothing = nothing_counts(found)
+    return lacking or ([nothing] if nothing else [])
+
+
+def nothing_counts(found: Recorded | Series | Group) -> str:
+    """Return a sentence if no recording of a series or of several meters counts; empty if one does."""
+    if isinstance(found, Recorded) or found.recordings:
+        return ""
+    kind = "attempt" if isinstance(found, Series) else "meter"
+    return f"{found.file} has no {kind} that counts."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lpirc_power.energy import Check
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import not_checked_line
 
 
 def check_lines(recordings: Mapping[str, Recorded]) -> list[str]:
@@ -15,9 +16,27 @@ def check_lines(recordings: Mapping[str, Recorded]) -> list[str]:
         for one in recorded.checks:
             if not one.ok:
                 failed.setdefault(one.code, {})[name] = one
-    if not failed:
-        return [f"{'checks':16} all hold"] if recordings else []
-    return [_line(found, len(recordings)) for found in failed.values()]
+    told = [_line(found, len(recordings)) for found in failed.values()]
+    unchecked = {code: None for one in recordings.values() for code in one.unchecked}
+    if unchecked:
+        told.append(not_checked_line([*unchecked]))
+    elif not failed and recordings:
+        told.append(f"{'checks':16} all hold")
+    return told
+
+
+def note_sentences(recordings: Mapping[str, Recorded]) -> list[str]:
+    """Return what the recordings do not say, each sentence once, with the names of those that it is about."""
+    found: dict[str, list[str]] = {}
+    for name, recorded in recordings.items():
+        for sentence in recorded.doubts:
+            found.setdefault(sentence, []).append(name)
+    return [f"{', '.join(names)}: {sentence}" for sentence, names in found.items()]
+
+
+def note_lines(sentences: Iterable[str]) -> list[str]:
+    """Return notes as lines for people."""
+    return [f"{'note':16} {one}" for one in sentences]
 
 
 def _line(found: Mapping[str, Check], count: int) -> str:

@@ -11,15 +11,12 @@ from lpirc_power.energy.budget import Distribution, Term
 from lpirc_power.energy.integral import difference_wh
 from lpirc_power.record.document import GroupRecord
 from lpirc_power.report.budget_words import interval_words
-from lpirc_power.report.checks_of_several import check_lines
+from lpirc_power.report.checks_of_several import check_lines, note_lines, note_sentences
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    figure_rows,
-    meter_words,
-    recorded_facts,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import figure_rows, meter_words
+from lpirc_power.report.rounded import half_words
 from lpirc_power.report.series_report import attempt_words
 
 
@@ -193,7 +190,8 @@ def group_lines(group: Group) -> list[str]:
     ]
     for loss in group.losses:
         rows += lines(loss_words(loss))
-    return [*rows, *check_lines(group.recordings)]
+    notes = note_lines(note_sentences(group.recordings))
+    return [*rows, *check_lines(group.recordings), *notes]
 
 
 def loss_words(loss: Loss) -> dict[str, str]:
@@ -208,6 +206,6 @@ def loss_words(loss: Loss) -> dict[str, str]:
         reaches = f"of {loss.supply} reaches {loss.load}"
         words = f"{part} {reaches}; the uncertainty is unknown"
         if half is not None:
-            words = f"{part} +-{100 * half:.3g} % {reaches}"
+            words = f"{part} {half_words(100 * half, '%')} with 95.45 % {reaches}"
         found["efficiency"] = words
     return found

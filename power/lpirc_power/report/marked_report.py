@@ -21,7 +21,7 @@ from lpirc_power.energy.energy_budget import (
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
 from lpirc_power.energy.power_beyond import PowerBeyond
-from lpirc_power.energy.reading_columns import chosen
+from lpirc_power.energy.reading_columns import chosen, column
 from lpirc_power.energy.step_checks import ended_early
 from lpirc_power.listed import listed
 from lpirc_power.meter import Reading
@@ -30,6 +30,7 @@ from lpirc_power.report.advice import times_for
 from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.rounded import cost_words, half_words
 
 MARKS: Final = "marks"
 """Code of the term for the edges of marks."""
@@ -176,10 +177,9 @@ def _loads(
     begin_s = min(one[0] for one in stretches)
     end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
 
-    def is_near(reading: Reading) -> bool:
-        return begin_s <= reading.monotonic_s <= end_s
-
-    return chosen(whole.inside(recorded.readings), is_near)
+    inside = whole.inside(recorded.readings)
+    times_s = column(inside, "monotonic_s")
+    return chosen(inside, (begin_s <= times_s) & (times_s <= end_s))
 
 
 def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
@@ -295,9 +295,9 @@ def remarks(one: Marked) -> list[str]:
         words.append(f"{one.outside} outside the recording")
     if (repeats := one.times_to_repeat) is not None:
         words.append(
-            f"short for this meter: its edges may cost {100.0 * one.edges_share:.3g} % of its energy; run the work "
+            f"short for this meter: its edges may cost {cost_words(one.edges_share)}; run the work "
             f"{repeats} times in one mark, then they cost less than {100.0 * SHORT:.0f} %"
         )
     if one.doubt_s:
-        words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
+        words.append(f"times {half_words(one.doubt_s, 's')}, from another clock")
     return words

@@ -9,7 +9,6 @@ from lpirc_power.meter import Choices, Identity, Limits, Peaks, Reading, Setup, 
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
     figure,
     flag_words,
     identity_facts,
@@ -19,6 +18,7 @@ from lpirc_power.report.reading_facts import (
     reading_facts,
     standing_words,
 )
+from lpirc_power.report.rounded import accuracy_words
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from lpirc_power.meter import Choices, Identity, Limits, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
     figure,
     identity_facts,
     json_ready,
     lines,
     standing_words,
 )
+from lpirc_power.report.rounded import accuracy_words
 from lpirc_power.wt300.range_fit import Drawn, Fit, fits, reason
 
 

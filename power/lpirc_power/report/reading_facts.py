@@ -62,13 +62,6 @@ def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:
     return {"percent": 100.0 * relative, "watts": json_ready(abs(power_w) * relative)}
 
 
-def accuracy_words(relative: float | None, value: float, unit: str) -> str:
-    """Return the limit of error in words."""
-    if relative is None:
-        return "unknown"
-    return f"+-{100.0 * relative:.3g} % (+-{abs(value) * relative:.3g} {unit})"
-
-
 def figure(value: object, unit: str = "", digits: int = 6) -> str:
     """Return a number with its unit, or "no data" for NaN."""
     shown = json_ready(value)

@@ -1,4 +1,4 @@
-"""Report of a recording, its energy and its checks, as facts for machines and as lines for people."""
+"""A recording, its energy and its checks, also as facts for machines; `recording_words` has them for people."""
 
 from __future__ import annotations
 
@@ -21,23 +21,18 @@ from lpirc_power.energy import (
 from lpirc_power.energy.common_error import in_one_range
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.energy.energy_budget import AGE, START_STOP
-from lpirc_power.energy.idle_check import ABOVE_IDLE, above_idle, idle_time
+from lpirc_power.energy.idle_check import above_idle, idle_time
 from lpirc_power.energy.idle_energy import IdlePower, net_budget
-from lpirc_power.energy.mean_power import IntegratedTime, MeanPower, mean_power_of
+from lpirc_power.energy.mean_power import MeanPower, mean_power_of
 from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
 from lpirc_power.record.document import Mark, Record
-from lpirc_power.report.budget_words import budget_summary, interval_words
-from lpirc_power.report.edge_cost import edge_shares, limit_share
+from lpirc_power.report.edge_cost import limit_share
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
-    accuracy_words,
-    figure,
     identity_facts,
     json_ready,
-    lines,
-    standing_words,
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
@@ -55,7 +50,8 @@ class Recorded:
     """A recording, its energy, and the measurement behind it.
 
     The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
-    about what a stored recording does not say; `record` is None for a CSV file alone. `unanswered` are the codes of
+    about what a stored recording does not say, of which `unnamed` says that it names no meter, empty if it names one;
+    `record` is None for a CSV file alone. `unanswered` are the codes of
     checks that the recording cannot confirm, since it does not say what they need; it may still contradict them.
     """
 
@@ -69,6 +65,7 @@ class Recorded:
     marks: Sequence[Mark] = ()
     record: Record | None = None
     doubts: tuple[str, ...] = ()
+    unnamed: str = ""
     unanswered: tuple[str, ...] = ()
 
     @property
@@ -272,123 +269,3 @@ def _power_facts(mean: MeanPower | None) -> dict[str, object]:
         "mean_power_uncertainty_w": mean.half_w,
         "integrated_s": json_ready(mean.time.lasted_s),
     }
-
-
-def figure_rows(recorded: Recorded) -> dict[str, str]:
-    """Return the figures of a recording in words, by name; those that it lacks are left out."""
-    rows = recorded.rows
-    readings = len(recorded.readings)
-    of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
-    named = {
-        "energy": _energy(recorded),
-        "mean power": _power(recorded),
-        "accuracy": _accuracy(recorded),
-        **_uncertainty(recorded),
-        "above idle": _above_idle(recorded),
-        "meter": meter_words(recorded),
-        "recording": f"{of_them} readings in {recorded.file}",
-    }
-    return {name: value for name, value in named.items() if value}
-
-
-def meter_words(recorded: Recorded) -> str:
-    """Return the meter and why it counts; a meter that no record names is unknown, but for a model that was stated."""
-    identity = recorded.identity
-    if recorded.is_meter_known:
-        return f"{identity}, {standing_words(recorded.standing)}"
-    return (
-        identity.model if identity.model == UNKNOWN else f"{identity.model}, as stated"
-    )
-
-
-def recorded_lines(recorded: Recorded) -> list[str]:
-    """Return a recording as lines for people: its figures, and the checks that failed."""
-    failed = [check for check in recorded.checks if not check.ok]
-    found = lines(figure_rows(recorded))
-    found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
-    return found if failed else [*found, f"{'checks':16} all hold"]
-
-
-def _energy(recorded: Recorded) -> str:
-    if recorded.no_energy:
-        return "none"
-    energy_wh = recorded.energy_wh
-    energy = figure(energy_wh, "Wh")
-    if math.isfinite(recorded.energy_j):
-        energy += f" = {figure(recorded.energy_j, 'J')}"
-    if recorded.failed:
-        energy += f", needs review: {', '.join(recorded.failed)}"
-    if recorded.energy.ended:
-        energy += f"; {recorded.energy.ended}"
-    return f"{energy}; {recorded.broken}" if recorded.broken else energy
-
-
-def _power(recorded: Recorded) -> str:
-    if recorded.no_energy:
-        return ""
-    if recorded.mean_power is not None:
-        return mean_power_words(recorded.mean_power)
-    why = "too short compared with the time for starting and stopping the integrator"
-    if INTEGRATED in recorded.unanswered:
-        why = "too few for a mean: how long the first and the last one count is unknown"
-    return (
-        f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
-        f"{recorded.measured.setup.update_interval_s:g} s, {why}"
-    )
-
-
-def mean_power_words(mean: MeanPower) -> str:
-    """Return a mean power with its interval, and the time that it is of."""
-    half_w = mean.half_w
-    known = "" if half_w is None else f" +-{half_w:.2g} W"
-    return f"{figure(mean.power_w, 'W', 5)}{known} over {time_words(mean.time)}"
-
-
-def time_words(time: IntegratedTime) -> str:
-    """Return how long the integrator ran."""
-    off = f" +-{time.half_s:.2g} s" if time.half_s else ""
-    return f"{time.lasted_s:.3f} s{off}"
-
-
-def _accuracy(recorded: Recorded) -> str:
-    limit = recorded.uncertainty
-    if recorded.no_energy:
-        return ""
-    if limit is None or not math.isfinite(limit):
-        return "unknown"
-    shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    shares = edge_shares(recorded.budget).items()
-    causes = [f"{100.0 * share:.3g} % for {name}" for name, share in shares]
-    if causes:
-        shown += f", including {' and '.join(causes)}"
-    if drift := recorded.energy.drift:
-        shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
-    if recorded.energy.is_larger_of_two:
-        shown += ", the larger limit of AC and DC"
-    return shown + (
-        ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""
-    )
-
-
-def _uncertainty(recorded: Recorded) -> dict[str, str]:
-    """Return the lines of the budget; `accuracy` is its guaranteed limit already."""
-    if recorded.budget is None:
-        return {}
-    found = budget_summary(recorded.budget)
-    found.pop("guaranteed", None)
-    return found
-
-
-def _above_idle(recorded: Recorded) -> str:
-    idle = recorded.idle
-    above_wh = recorded.above_idle_wh
-    if idle is None or above_wh is None or recorded.no_energy:
-        return ""
-    net = recorded.above_idle_budget
-    known = "" if net is None else f" {interval_words(net)}"
-    if any(one.code == ABOVE_IDLE and not one.ok for one in recorded.checks):
-        known += f", not to be used: {ABOVE_IDLE} fails"
-    return (
-        f"{figure(above_wh, 'Wh')}{known}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s, from "
-        f"update to update +-{figure(idle.spread_w, 'W', 3)}"
-    )

@@ -15,9 +15,11 @@ from lpirc_power.energy.attempt_order import attempt_warnings
 from lpirc_power.energy.spread import half_of_mean
 from lpirc_power.record.document import LeftOut, SeriesRecord
 from lpirc_power.report.budget_words import attached_words, budget_summary
-from lpirc_power.report.checks_of_several import check_lines
+from lpirc_power.report.checks_of_several import check_lines, note_lines, note_sentences
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import meter_words
+from lpirc_power.report.rounded import half_words, percent_words
 
 ATTEMPT: Final = "attempt"
 NUMBERED: Final = re.compile(rf"{ATTEMPT} ([0-9]{{1,8}})")
@@ -93,9 +95,16 @@ class Series:
         if absent := self._absent:
             names = ", ".join(f"{ATTEMPT} {number}" for number in absent)
             return f"The series is not whole: its record lacks {names}, though later ones were made, and not why."
-        if count >= record.wanted or record.stable is not None:
+        if count >= self._wanted or record.stable is not None:
             return ""
-        return f"The series is not whole: its record names {count} of {record.wanted} attempts, and not why."
+        return f"The series is not whole: its record names {count} of {self._wanted} attempts, and not why."
+
+    @property
+    def _wanted(self) -> int:
+        """How many attempts the series was to have, by its record and by those of its recordings."""
+        parts = [one.record.part for one in self.recordings if one.record]
+        said = [part.wanted for part in parts if part is not None]
+        return max([self.record.wanted, *said])
 
     @property
     def _absent(self) -> list[int]:
@@ -203,6 +212,11 @@ def series_facts(series: Series) -> dict[str, object]:
     }
 
 
+def attempts_words(count: int) -> str:
+    """Return how many attempts there are."""
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
 def attempt_words(recorded: Recorded) -> str:
     """Return one attempt in words."""
     energy = "no energy" if recorded.no_energy else figure(recorded.energy_wh, "Wh")
@@ -235,6 +249,7 @@ def series_lines(series: Series) -> list[str]:
         *lines(_figure_rows(series)),
         *series_warning_lines(series),
         *check_lines(attempts),
+        *note_lines(note_sentences(attempts)),
     ]
 
 
@@ -269,9 +284,9 @@ def _mean_rows(series: Series) -> dict[str, str]:
     named = {"mean energy": f"{figure(series.mean_wh, 'Wh')} of {count} attempts"}
     if series.deviation_wh is None or series.half_wh is None:
         return named
-    half = f"+-{figure(series.half_wh, 'Wh', 3)}"
-    if series.relative_half is not None:
-        half += f" (+-{100 * series.relative_half:.3g} %)"
+    half = half_words(series.half_wh, "Wh")
+    if percent := percent_words(series.relative_half):
+        half += f" ({percent})"
     deviation = figure(series.deviation_wh, "Wh", 3)
     named["deviation"] = f"{deviation}, from attempt to attempt"
     named["interval"] = f"{half}, Student's t, 95.45 %, without the meter's error"

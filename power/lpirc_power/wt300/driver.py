@@ -31,7 +31,13 @@ from lpirc_power.wt300 import answers, guard
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.former_settings import FormerSettings
 from lpirc_power.wt300.integration import POLL_S, Integration
-from lpirc_power.wt300.models import Model, measured_elements, model_named
+from lpirc_power.wt300.models import (
+    SUPPORTED,
+    Model,
+    is_of_family,
+    measured_elements,
+    model_named,
+)
 from lpirc_power.wt300.run_settings import (
     FORMAT,
     HOLDS,
@@ -375,15 +381,11 @@ class Wt300:
 class Wt300Family:
     """The registered driver: one instance per address, for all its links. Implements lpirc_power.meter.Driver."""
 
-    models: ClassVar[str] = "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E"
+    models: ClassVar[str] = SUPPORTED
+    matches = staticmethod(is_of_family)
 
     def __init__(self) -> None:
         self._former = FormerSettings()
-
-    @staticmethod
-    def matches(identity: Identity) -> bool:
-        """Return True if the model belongs to the family."""
-        return model_named(identity.model) is not None
 
     @staticmethod
     def limits(model: str) -> Limits | None:

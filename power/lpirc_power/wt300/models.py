@@ -8,8 +8,13 @@ from typing import Final
 
 from lpirc_power.channels import JOINT
 from lpirc_power.errors import MeterRangeError
-from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits
+from lpirc_power.meter import ALL_ELEMENTS, Drift, Identity, Limits
+from lpirc_power.meter_standing import is_of
 
+MAKERS: Final = ("YOKOGAWA",)
+SUPPORTED: Final = (
+    "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E of YOKOGAWA"
+)
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
@@ -121,6 +126,11 @@ def model_named(name: str) -> Model | None:
     return next(
         (model for beginning, model in _MODELS if wanted.startswith(beginning)), None
     )
+
+
+def is_of_family(identity: Identity) -> bool:
+    """Return True if the maker's model belongs to the family: another maker may use the same names."""
+    return is_of(identity, MAKERS) and model_named(identity.model) is not None
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:

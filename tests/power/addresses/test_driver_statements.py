@@ -15,6 +15,7 @@ import pytest
 from lpirc_power.addresses.driver_registry import GROUP
 from lpirc_power.addresses.meter_address import (
     limits_at,
+    limits_by_identity,
     limits_of,
     open_meter,
     standing,
@@ -60,6 +61,12 @@ class Nameless(Bench):
     def connect(self, clocks):
         return Unnamed(Sensor(), clocks)
 
+class Slow(Bench):
+    def connect(self, clocks):
+        interval_s = float(os.environ.get("INTERVAL", "0.5"))
+        self.meter = self.meter or HomeMeter(Sensor(), clocks, update_interval_s=interval_s)
+        return self.meter
+
 class Stated(Bench):
     @staticmethod
     def limits(model):
@@ -68,7 +75,15 @@ class Stated(Bench):
         given.update(eval(os.environ.get("LIMITS", "{}"), globals()))
         return Limits(**given)
 """
-ENTRIES = "stated = acme_bench:Stated\nbare = acme_bench:Bench\nown = acme_bench:Own\nnameless = acme_bench:Nameless"
+ENTRIES = "\n".join(
+    (
+        "stated = acme_bench:Stated",
+        "bare = acme_bench:Bench",
+        "own = acme_bench:Own",
+        "nameless = acme_bench:Nameless",
+        "slow = acme_bench:Slow",
+    )
+)
 PLUGIN = "The plug-in lpirc.meters stated = acme_bench:Stated of acme_bench 1.0"
 
 
@@ -92,6 +107,10 @@ def meter(
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
+
+
+def checks_of(facts: dict[str, Any]) -> dict[str, str]:
+    return {one["code"]: one["sentence"] for one in facts["checks"]}
 
 
 def recorded(
@@ -122,6 +141,52 @@ def test_limits_that_cannot_be_are_told_and_the_recording_goes_on_without_an_unc
     assert found["accuracy"]["percent"] is None
     again, _ = meter(installer, "check", str(csv), LIMITS=limits)
     assert again["energy_wh"] == found["energy_wh"]
+    for facts in (found, again):
+        why = checks_of(facts)["accuracy"]
+        assert why.startswith(f"{PLUGIN} states limits of error of WT310")
+        assert said in why
+        assert "No driver states" not in why
+
+
+def test_without_stated_limits_nothing_is_said_of_the_meters_own_error(
+    installer: Installer, tmp_path: Path
+) -> None:
+    found, _ = recorded(installer, "bare:1", tmp_path / "run.csv")
+    checks = checks_of(found)
+    assert checks["accuracy"].startswith("No driver states this meter's limits")
+    assert checks["negative-power"].startswith(
+        "No reading was negative beyond 1 % of the largest, as the meter's own error is unknown, of "
+    )
+    stated, _ = recorded(installer, "stated:1", tmp_path / "stated.csv")
+    said = checks_of(stated)["negative-power"]
+    assert said.startswith("No reading was negative beyond the meter's own error, of ")
+
+
+@pytest.mark.usefixtures("installer")
+def test_a_model_of_two_schemes_has_limits_only_if_they_agree(
+    installer: Installer,
+) -> None:
+    named = Identity("ACME", "WT310", "0815", "1.0")
+    assert limits_by_identity(named) == limits_at("stated:1", named)
+    other = BENCH.replace("reading_share=0.01", "reading_share=0.02")
+    entry = "other = other_bench:Stated"
+    installer.install("other_bench", GROUP, entry, other)
+    assert limits_by_identity(named) is None
+
+
+def test_limits_in_a_record_that_cannot_be_are_why_there_is_no_uncertainty(
+    installer: Installer, tmp_path: Path
+) -> None:
+    csv = tmp_path / "run.csv"
+    recorded(installer, "stated:1", csv)
+    path = csv.with_suffix(".json")
+    document = json.loads(path.read_text())
+    document["ended"]["measured"]["limits"]["age_s"] = "NAN"
+    document["address"] = "uninstalled:1"
+    path.write_text(json.dumps(document))
+    again, _ = meter(installer, "check", str(csv))
+    why = checks_of(again)["accuracy"]
+    assert why.startswith("The limits of error in the record cannot be (age_s = nan")
 
 
 def test_the_limits_of_the_recording_count_if_the_driver_states_others_later(
@@ -153,6 +218,14 @@ def test_limits_in_a_record_that_cannot_be_are_left_out_and_the_energy_is_read(
         "The limits of error in the record cannot be (age_s = nan, where a number from 0 to 3600 must be), so they "
         "are left out."
     )
+
+
+def test_the_probe_shows_the_update_interval_that_a_driver_states(
+    installer: Installer,
+) -> None:
+    for address, interval_s in (("slow:1", 0.5), ("bare:1", 0.25)):
+        found, _ = meter(installer, "probe", address)
+        assert found["settings"]["update_interval_s"] == interval_s
 
 
 @pytest.mark.usefixtures("installer")

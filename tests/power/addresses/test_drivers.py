@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.addresses.meter_address import limits_of, open_meter, standing
+from lpirc_power.addresses.meter_address import (
+    limits_at,
+    limits_by_identity,
+    limits_of,
+    open_meter,
+    standing,
+)
 from lpirc_power.addresses.visa_address import family_of, identity
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy import Measurement, energy_of
@@ -158,7 +164,7 @@ def test_a_meter_without_a_driver_is_refused_by_its_name(
     with (
         pytest.raises(
             MeterError,
-            match="says it is a PM100; only WT310, WT332",
+            match="says it is a PM100 of ACME; only WT310, WT332",
         ) as caught,
         open_meter(acme, clocks),
     ):
@@ -166,9 +172,34 @@ def test_a_meter_without_a_driver_is_refused_by_its_name(
     assert caught.value.code == "meter-wrong-model"
 
 
+def test_a_meter_of_another_maker_with_the_name_of_a_known_model_is_not_of_that_family(
+    install: Any, clocks: Clocks
+) -> None:
+    with (
+        served({"*IDN?": lambda: "ACME,WT310,0815,1.0"}) as address,
+        pytest.raises(MeterError, match=r"a WT310 of ACME; only .* of YOKOGAWA"),
+        open_meter(address, clocks),
+    ):
+        pass
+    named = Identity("ACME", "WT310", "0815", "1.0")
+    address = "TCPIP::192.168.1.20::INSTR"
+    assert limits_at(address, named) is None
+    assert limits_by_identity(named) is None
+    assert standing(named, address, official_makers=["ACME"]) is Standing.UNKNOWN_MODEL
+    other = FOREIGN.replace('startswith("PM")', 'startswith("WT")')
+    install("acme_meter", other.replace('model == "PM100"', 'model == "WT310"'))
+    stated = Limits(0.002, 0.001, 0.001, 0.0, 10.0)
+    assert limits_at(address, named) == stated
+    assert limits_by_identity(named) == stated
+    of_yokogawa = Identity("Yokogawa", "WT310", "1", "F1")
+    assert limits_by_identity(of_yokogawa) == limits_of("WT310")
+
+
 def test_the_known_models_are_named_with_those_of_other_drivers(install: Any) -> None:
     install("acme_meter", FOREIGN)
-    with pytest.raises(MeterError, match="WT332E and WT333E, PM100 are supported"):
+    with pytest.raises(
+        MeterError, match="WT332E and WT333E of YOKOGAWA, PM100 are supported"
+    ):
         family_of(Identity("ELSE", "X1", "1", "1"))
 
 

@@ -145,6 +145,29 @@ def test_files_that_are_no_table_are_one_sentence(
         assert told in ended.stderr
 
 
+@pytest.mark.parametrize("content", ["[]", ' [{"kind": "recording"}]', '"run"', "null"])
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_json_that_is_no_record_is_not_read_as_a_table(
+    meter: Run, tmp_path: Path, content: str, command: str
+) -> None:
+    (tmp_path / "run.json").write_text(content)
+    ended = meter(command, "run.json")
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "meter: run.json cannot be used: it is not the record of a recording.\n"
+    )
+
+
+def test_a_table_whose_heading_begins_with_a_bracket_is_a_table(
+    meter: Run, tmp_path: Path
+) -> None:
+    rows = "".join(f"{number},6.0\n" for number in range(20))
+    (tmp_path / "run.csv").write_text(f"[time s],[power W]\n{rows}")
+    columns = ("--columns", "time:s=1,power:W=2")
+    ended = meter("check", "run.csv", *columns)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_quantity_may_be_named_once(meter: Run, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text(HEAD + STEADY)
     ended = meter("check", "old.csv", "--columns", "power=P,power=T")

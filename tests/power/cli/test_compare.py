@@ -233,11 +233,50 @@ def test_the_energies_of_a_mark_are_compared(
     assert facts["mark"] == "inference"
 
 
+def test_what_was_assumed_of_tables_of_other_programs_is_said_of_both_sides(
+    meter: Run, made: Made
+) -> None:
+    for name, power_w in (("a", 6.0), ("b", 5.0), ("c", 5.1)):
+        rows = "".join(f"{number},{power_w}\n" for number in range(1, 50))
+        table = f"Zeit,Leistung\n0,1.5\n{rows}"
+        (made.folder / f"{name}.csv").write_text(table)
+    stated = ("--columns", "time:s=1,power:W=2")
+    ended = meter("compare", "a.csv", "--with", "b.csv", "c.csv", *stated)
+    assert ended.returncode == 0, ended.stderr
+    checked = meter("check", "a.csv", *stated)
+    notes = [one for one in checked.stdout.splitlines() if one.startswith("note ")]
+    named = [one for one in notes if "does not name the meter" in one]
+    assert len(named) == 1
+    assert len(notes) > 1
+    for one in {*notes} - {*named}:
+        sentence = one.removeprefix("note").strip()
+        assert ended.stdout.count(f"a.csv, b.csv, c.csv: {sentence}") == 1
+    assert "does not name the meter" not in ended.stdout
+    assert ended.stdout.count("The meter of a.csv, b.csv, c.csv is unknown") == 1
+
+
+def test_a_csv_file_alone_that_may_be_cut_off_is_told(meter: Run, made: Made) -> None:
+    made.recording("b", start_s=100.0)
+    path = made.recording("a")
+    path.with_suffix(".json").unlink()
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(rows[:-1]))
+    ended = meter("compare", "a.csv", "b.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "a.csv: The recording does not say that the meter was stopped" in (
+        ended.stdout
+    )
+    assert "There is no record" not in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         (("--names", "x", "x"), "--names gives 'x' and 'x'"),
         (("--names", "", "y"), "--names gives '' and 'y'"),
+        (("--names", "x", "ratio"), "'ratio' begins another line of the result"),
+        (("--names", "Difference", "x"), "'Difference' begins another line"),
+        (("--names", "page", "x"), "'page' begins another line"),
         (("--least", "nan"), "nan is not a usable number"),
         (("--mark", ""), "--mark has no name"),
     ],

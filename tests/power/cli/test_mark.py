@@ -126,3 +126,79 @@ def test_a_path_for_marks_that_is_taken_is_refused_before_the_meter_is_asked(
     )
     assert (refused.returncode, one_line(refused.stderr)) == (1, True)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["here"]
+
+
+FOLLOWED = """
+import pathlib
+import time
+from lpirc_power import mark
+
+def powers_w():
+    lines = pathlib.Path("run.csv").read_text().splitlines()
+    return [float(one.split(",")[5]) for one in lines[1:] if one.count(",") > 5]
+
+def until(holds):
+    while not holds():
+        time.sleep(0.01)
+
+def ten_readings():
+    before = len(powers_w())
+    until(lambda: len(powers_w()) >= before + 10)
+
+working = pathlib.Path("working")
+working.touch()
+until(lambda: powers_w()[-1:] > [30.0])
+with mark("inference"):
+    ten_readings()
+working.unlink()
+until(lambda: powers_w()[-1] < 30.0)
+with mark("rest"):
+    ten_readings()
+"""
+"""Works while the meter shows it, and rests while the meter shows that."""
+
+
+def recorded_above_idle(
+    simulate: Any, meter: Any, folder: Path, busy: str
+) -> dict[str, Any]:
+    load = f"while:{folder / 'working'},idle=20W,busy={busy}"
+    address = simulate("--load", load).address
+    options = ("-o", "run.csv", "--force", "--idle", "1", "--json", *FIXED)
+    ended = meter("record", address, *options, "--", sys.executable, "-c", FOLLOWED)
+    facts: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return facts
+
+
+def test_each_mark_has_its_energy_above_the_idle_power_that_was_measured_before(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
+    facts = recorded_above_idle(simulate, meter, tmp_path, "36W")
+    assert facts["idle_power_w"] == pytest.approx(20.0, abs=0.1)
+    marks = {one["name"]: one for one in facts["marks"]}
+    for name, net_w in (("inference", 16.0), ("rest", 0.0)):
+        one = marks[name]
+        off_wh = one["above_idle_wh"] - net_w * one["duration_s"] / 3600.0
+        budget = one["above_idle_budget"]
+        assert abs(off_wh) <= budget["guaranteed_wh"], name
+        idle_wh = facts["idle_power_w"] * one["duration_s"] / 3600.0
+        assert one["above_idle_wh"] == pytest.approx(one["energy_wh"] - idle_wh)
+        codes = {term["code"] for term in budget["terms"]}
+        assert {"marks", "idle-spread"} <= codes
+    again = json.loads(meter("check", "run.json", "--json").stdout)
+    assert again["marks"] == facts["marks"]
+
+
+def test_the_energies_of_a_mark_above_idle_are_compared(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
+    nets_wh = []
+    for name, busy in (("a", "36W"), ("b", "52W")):
+        facts = recorded_above_idle(simulate, meter, tmp_path, busy)
+        (work,) = [one for one in facts["marks"] if one["name"] == "inference"]
+        nets_wh.append(work["above_idle_wh"])
+        for ending in ("csv", "json"):
+            (tmp_path / f"run.{ending}").rename(tmp_path / f"{name}.{ending}")
+    choice = ("--mark", "inference", "--above-idle", "--json")
+    found = json.loads(meter("compare", "a.json", "b.json", *choice).stdout)
+    assert (found["mark"], found["above_idle"]) == ("inference", True)
+    assert found["ratio"] == pytest.approx(nets_wh[1] / nets_wh[0])

@@ -31,7 +31,7 @@ def test_the_smallest_ranges_that_hold_the_load_are_proposed(
         "current_range_a = 0.5",
     ]
     assert "120 V rms x 1.2 = 144 V" in ended.stdout
-    assert "accuracy         +-0.308 %" in ended.stdout
+    assert "accuracy         +-0.31 %" in ended.stdout
     assert knobs(address) == before
 
 

@@ -64,7 +64,7 @@ def series(meter: Any, box: tuple[str, str], count: int, faults: str) -> Any:
             "record", address, "-o", "run.csv", *FIXED, "--repeat", str(count), "--json", "--force",
             "--", sys.executable, "-c", NUMBERED + faults, control,
         )  # fmt: skip
-        if "attempt 1 ended the series" not in ended.stderr:
+        if "Attempt 1 ended the series" not in ended.stderr:
             return ended
 
 
@@ -164,5 +164,5 @@ def test_a_first_attempt_that_fails_ends_the_series(
     )  # fmt: skip
     assert ended.returncode == code
     said = ended.stderr.splitlines()[-1]
-    assert said.startswith("meter: No attempt counts. attempt 1 ended the series.")
+    assert said.startswith("meter: No attempt counts. Attempt 1 ended the series.")
     assert not (tmp_path / "run-2.csv").exists()

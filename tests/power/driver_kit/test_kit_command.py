@@ -39,7 +39,9 @@ def wt310_that_can_restart() -> Iterator[tuple[str, str]]:
     with warm_programs.start(["meter", "simulate", *options]) as process:
         try:
             address = first_line(process)
-            port = first_line(process).split()[-1]
+            assert process.stdout is not None
+            # Both lines may have come at once: then select no longer sees the second one.
+            port = process.stdout.readline().split()[-1]
             yield address, f"{sys.executable} -m lpirc_power fault {port} restart lose"
         finally:
             process.kill()

@@ -10,7 +10,7 @@ import pytest
 
 from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy.integral import mean_power_w
-from lpirc_power.energy.power_error_limit import relative_uncertainty, uncertainty
+from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.meter import IntegratorState, Reading, Setup
 
 
@@ -223,11 +223,8 @@ def test_a_limit_is_relative_to_any_power_above_nothing_and_to_no_other(
 ) -> None:
     setup = Setup(150.0, 0.1, 0.25, 0)
     limits = limits_of("WT310E")
-    found = [
-        uncertainty(setup, limits, 120.0, 0.01, power_w, 1.2),
-        relative_uncertainty(power_w, 1.2, 15.0, limits),
-    ]
-    assert [one is not None for one in found] == [power_w > 0] * 2
+    found = uncertainty(setup, limits, 120.0, 0.01, power_w, 1.2)
+    assert (found is not None) == (power_w > 0)
     assert uncertainty(setup, None, 120.0, 0.01, power_w, 1.2) is None
 
 

@@ -318,10 +318,10 @@ def test_the_example_of_the_docs_is_what_the_budget_says(
     text = (Path(__file__).parents[3] / "docs" / "energy.md").read_text()
     _, rest = text.split("test_energy_budget.py -->\n")
     assert rest.partition("\n<!-- end of the budget")[0] == table
-    said = "±0.029 Wh (k = 1.95), expanded ±0.0298 Wh, guaranteed ±0.051 Wh"
+    said = "±0.029 Wh (k = 1.95), expanded ±0.030 Wh, guaranteed ±0.051 Wh"
     assert said in text
     assert interval_words(budget).startswith("+-0.029 Wh")
-    assert expanded_words(budget).startswith("+-0.0298 Wh")
+    assert expanded_words(budget).startswith("+-0.030 Wh")
     assert guaranteed_words(budget).startswith("+-0.051 Wh")
 
 

@@ -222,3 +222,28 @@ def test_an_interval_or_a_timer_that_cannot_be_is_refused(
 
 def test_it_is_never_official(meter: Meter) -> None:
     assert not counts_by_identity(meter.identity)
+
+
+def test_a_driver_states_how_often_its_sensor_updates(lamp: Lamp, hand: Any) -> None:
+    meter = HomeMeter(lamp, hand.clocks(), update_interval_s=0.5)
+    assert meter.status().update_interval_s == 0.5
+    hand.passes(1.0)
+    assert meter.read_update()[1]
+    looks = lamp.looks
+    hand.passes(0.4)
+    assert not meter.read_update()[1]
+    hand.passes(0.2)
+    assert meter.read_update()[1]
+    assert lamp.looks == looks + 1
+    meter.configure(SETUP)
+    assert meter.status().update_interval_s == SETUP.update_interval_s
+
+
+@pytest.mark.parametrize(
+    "interval_s", [0.0, -1.0, math.nan, math.inf, "0.5", True, None]
+)
+def test_an_update_interval_that_no_setup_can_have_is_a_fault_of_the_driver(
+    lamp: Lamp, hand: Any, interval_s: Any
+) -> None:
+    with pytest.raises(ValueError, match="update_interval_s is"):
+        HomeMeter(lamp, hand.clocks(), update_interval_s=interval_s)

@@ -40,7 +40,8 @@ from lpirc_power.record.document import (
 from lpirc_power.record.record_file import LARGEST_BYTES, read_record, write_record
 from lpirc_power.recording import header_line, row
 from lpirc_power.report.check_report import check_lines, what_lacks
-from lpirc_power.report.recording_report import Recorded, recorded_lines
+from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_words import recorded_lines
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampling_thread import LinkEvent
 from tests.power.made_recordings import Made

@@ -59,6 +59,18 @@ def test_an_attempt_that_was_dropped_is_missed(made: Made) -> None:
     assert found.shortfall in "\n".join(series_lines(found))
 
 
+def test_a_dropped_last_attempt_is_missed_though_the_series_says_it_wanted_fewer(
+    made: Made,
+) -> None:
+    for place, name in enumerate(NAMES[1:], start=1):
+        part = Part("series", "run.json", name, 3)
+        made.recording(name.replace(" ", "-"), start_s=60.0 * place, part=part)
+    assert series(made, NAMES[1:]).shortfall == ""
+    found = series(made, ("attempt 1", "attempt 2"))
+    assert found.record.wanted == 2
+    assert "its record names 2 of 3 attempts, and not why" in found.shortfall
+
+
 def test_an_attempt_that_is_left_out_with_its_reason_is_not_missed(made: Made) -> None:
     why = LeftOut("attempt 2", "It failed.", "attempt-2.json")
     found = series(made, ("attempt 1", "attempt 3"), (), (why,))

@@ -33,6 +33,8 @@ def attempts(
 def test_it_says_what_the_command_says_of_the_same_files(
     attempts: dict[str, list[Recording]],
 ) -> None:
+    with pytest.raises(MeterError, match="'ratio' begins another line"):
+        compare(attempts["light"], attempts["heavy"], names=("light", "ratio"))
     found = compare(attempts["light"], attempts["heavy"], names=("light", "heavy"))
     light = [str(one.path) for one in attempts["light"]]
     heavy = [str(one.path) for one in attempts["heavy"]]

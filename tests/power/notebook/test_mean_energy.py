@@ -49,7 +49,7 @@ def test_the_mean_has_the_spread_and_what_the_attempts_have_in_common(
     assert mean.budget is not None
     assert [term.code for term in mean.budget.terms][-1] == "spread"
     assert mean.uncertainty_wh == mean.budget.coverage_wh
-    assert "on average of 3 attempts, +-" in str(mean)
+    assert str(mean).endswith(" with 95.45 %, on average of 3 attempts")
 
 
 def test_a_single_recording_has_the_uncertainty_that_it_has_alone(
@@ -61,7 +61,7 @@ def test_a_single_recording_has_the_uncertainty_that_it_has_alone(
     assert mean.energy_wh == alone.energy_wh
     assert mean.uncertainty_wh == pytest.approx(alone.uncertainty_wh)
     assert math.isnan(mean.deviation_wh)
-    assert "of 1 attempt, " in str(mean)
+    assert str(mean).endswith(" on average of 1 attempt")
 
 
 def test_the_mean_of_nothing_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,67 @@ def test_a_meter_that_has_no_energy_is_a_warning_that_names_it(tmp_path: Path) -
         found = read_measurement(path)
     assert isinstance(found, dict)
     assert [*found] == ["board"]
+
+
+LOGGED = "Stamp;Load (mW);U (V);I (mA)\n" + "".join(
+    f"{second};36000,5;120,1;299,9\n" for second in range(21)
+)
+"""A table of another program, whose heads name all but the time."""
+
+
+def test_another_programs_table_is_read_with_the_columns_that_are_stated() -> None:
+    Path("old.csv").write_text(LOGGED)
+    for read in (read_recorded, read_measurement):
+        found = read("old.csv", columns="time:s=Stamp,power:mW=Load (mW)")
+        assert isinstance(found, Recording)
+        assert found.energy_wh == pytest.approx(36.0005 * 20 / 3600)
+        assert math.isnan(found.uncertainty_wh)
+
+
+def test_a_stated_meter_and_its_setup_give_another_programs_energy_an_uncertainty() -> (
+    None
+):
+    Path("old.csv").write_text(LOGGED)
+    found = read_recorded(
+        "old.csv",
+        columns="time:s=Stamp,power:mW=Load (mW)",
+        model="WT310E",
+        voltage_range_v=150,
+        current_range_a=0.5,
+    )
+    assert found.uncertainty_wh > 0
+    assert found.setup.voltage_range_v == 150
+    assert found.setup.update_interval_s == 1
+
+
+def test_a_sentence_that_names_an_option_names_the_argument_too() -> None:
+    Path("old.csv").write_text(LOGGED)
+    with pytest.raises(MeterError, match=r"--columns is columns=") as refused:
+        read_recorded("old.csv", columns="power=Nothing")
+    assert refused.value.code == "recording-columns"
+    found = read_recorded("old.csv", columns="time:s=Stamp,power:mW=Load (mW)")
+    assert "--voltage-range is voltage_range_v=" in found.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"decimal": ";"}, r"decimal is ';'; give '\.' or ','\."),
+        ({"interval_s": -1.0}, "interval_s is -1; give the seconds"),
+        ({"voltage_range_v": -5.0}, "voltage_range_v is -5"),
+        ({"columns": {"power": "Load"}}, "columns is {'power': 'Load'}; give a text"),
+        ({"columns": None}, "columns is None; give a text"),
+        ({"interval_s": "1"}, "interval_s is '1', not a number"),
+        ({"model": 310}, 'model is 310; give a text as "WT310E"'),
+    ],
+)
+def test_what_cannot_be_stated_is_refused_by_its_name(stated: Any, said: str) -> None:
+    Path("old.csv").write_text(LOGGED)
+    with pytest.raises(MeterError, match=said):
+        read_recorded("old.csv", **stated)
+
+
+def test_an_argument_that_there_is_not_is_refused() -> None:
+    Path("old.csv").write_text(LOGGED)
+    with pytest.raises(TypeError, match="colums"):
+        read_recorded("old.csv", colums="time=Stamp")  # type: ignore[call-arg]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,20 @@ def test_the_page_says_the_sentence_the_ratio_and_the_method_of_the_lines(
     assert "interval of 95.45 %, and so does the difference." in page
 
 
+def test_an_attempt_has_the_mean_power_of_its_own_report(
+    meter: Run,  # noqa: F811
+    both: Made,
+) -> None:
+    both.recording("short", load=steady(6.0), length_s=4.0, start_s=3000.0)
+    report = json.loads(meter("check", "short.csv", "--json").stdout)
+    compared = meter("compare", "old-1.csv", "short.csv", "-o", "cmp.html")
+    assert compared.returncode == 0, compared.stderr
+    power_w = f"{report['mean_power_w']:.5g} W"
+    assert f">{power_w}</td>" in words_of(both.folder / "cmp.html")
+    # The window is shorter than the time that was integrated.
+    assert power_w != f"{3600.0 * report['energy_wh'] / report['duration_s']:.5g} W"
+
+
 def test_a_difference_of_single_attempts_has_no_stated_coverage(
     meter: Run,  # noqa: F811
     both: Made,
@@ -110,13 +125,13 @@ def test_a_page_that_is_there_is_kept_without_force(
     both: Made,
 ) -> None:
     page = both.folder / "cmp.html"
-    page.write_text("mine")
+    page.write_text("<!DOCTYPE html>mine")
     command = ("compare", "old.json", "new.json", "-o", "cmp.html")
     ended = meter(*command)
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert "cmp.html exists already" in ended.stderr
-    assert page.read_text() == "mine"
+    assert page.read_text().endswith("mine")
     assert meter(*command, "--force").returncode == 0
     assert "old-1.csv" in page.read_text()
 

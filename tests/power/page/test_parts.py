@@ -21,7 +21,7 @@ def test_a_page_has_one_sign_for_plus_minus() -> None:
     ("value", "half", "words"),
     [
         (6.0, 0.0287, f"6.000 {SIGN} 0.029 Wh"),
-        (36000.0, 287.0, f"36000 {SIGN} 287 Wh"),
+        (36000.0, 287.0, f"36000 {SIGN} 290 Wh"),
         (1e-310, 2.9e-313, f"1e-310 {SIGN} 2.9e-313 Wh"),
         (1e90, 2.9e87, f"1e+90 {SIGN} 2.9e+87 Wh"),
     ],

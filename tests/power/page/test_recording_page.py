@@ -84,7 +84,12 @@ def test_failed_checks_come_first_and_are_in_the_verdict(made: Made) -> None:
         return replace(one, current_peak_over=4.0 < one.monotonic_s < 5.0)
 
     text = page_of(made.recording(change=clipped))
-    assert "needs review: peak-clipping failed" in text
+    assert (
+        "0.0166667 Wh, needs review: peak-clipping failed. Its uncertainty does" in text
+    )
+    assert "uncertainty, without what failed" in text
+    assert "mean power, with" not in text
+    assert "Nothing yet: " in text
     codes = [part.split("</code>")[0] for part in text.split("<code>")[1:]]
     assert codes[0] == "peak-clipping"
     assert "clipped at a peak" in text
@@ -104,6 +109,7 @@ def test_a_recording_alone_claims_no_meter_no_setup_and_no_uncertainty(
     path.with_suffix(".json").unlink()
     text = page_of(path)
     assert "uncertainty of its energy is unknown" in text
+    assert "0.0166667 Wh of unknown uncertainty. No check" in text
     assert "crest factor" not in text
     assert "All 14 checks hold" not in text
     assert "as far as the readings show it" in text

@@ -26,6 +26,10 @@ from tests.power.made_recordings import Made
         ("ended.measured.start_s", "NAN", "ended.measured begins at nan s"),
         ("ended.measured.start_s", 1e9, "ended.measured ends before it begins"),
         ("ended.measured.start_stop_s", "INF", "start_stop_s is inf"),
+        ("ended.measured.start_stop_s", -0.25, "start_stop_s is -0.25"),
+        ("ended.measured.start_stop_s", "NAN", "start_stop_s is nan"),
+        ("ended.measured.late_s", -5.0, "late_s is -5"),
+        ("ended.measured.integrator_s", -10.0, "integrator_s is -10"),
         ("started.start.monotonic_s", "NAN", "started.start.monotonic_s is nan"),
     ],
 )
@@ -46,6 +50,14 @@ def test_a_value_that_cannot_be_is_named(
     assert caught.value.code == "recording-record"
     assert said in caught.value.sentence
     assert "which cannot be" in caught.value.sentence
+
+
+def test_a_start_and_stop_of_no_time_may_be_below_0_by_rounding(tmp_path: Path) -> None:
+    path = Made(tmp_path).recording().with_suffix(".json")
+    document = json.loads(path.read_text("utf-8"))
+    document["ended"]["measured"]["start_stop_s"] = -1e-12
+    path.write_text(json.dumps(document), "utf-8")
+    assert read_recorded(path).measured.start_stop_s == -1e-12
 
 
 @pytest.mark.parametrize("folder", [".", "/"])

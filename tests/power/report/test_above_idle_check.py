@@ -18,11 +18,8 @@ from lpirc_power.notebook.recording import Recording
 from lpirc_power.page.recording_page import recording_page
 from lpirc_power.page.series_page import series_page
 from lpirc_power.report.check_report import check_lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    recorded_facts,
-    recorded_lines,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import recorded_lines
 from lpirc_power.report.series_report import Series, series_lines
 from lpirc_power.sampling.polling import Idle
 from tests.power.made_recordings import Made, steady

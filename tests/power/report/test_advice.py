@@ -13,11 +13,8 @@ from lpirc_power.notebook.recording import Recording
 from lpirc_power.page.recording_page import recording_page
 from lpirc_power.report.advice import advice, seconds_to_record, times_to_repeat
 from lpirc_power.report.check_report import check_facts, check_lines
-from lpirc_power.report.recording_report import (
-    Recorded,
-    figure_rows,
-    recorded_facts,
-)
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import figure_rows
 from tests.power.made_recordings import Made
 
 
@@ -41,7 +38,7 @@ def test_a_recording_without_a_command_is_told_for_how_long_to_record(
     assert cost(short) == pytest.approx(0.06)
     assert times_to_repeat(short) is None
     assert advice(short) == (
-        "The recording is short for this meter: in 2 s, start and stop may cost 6 % of its energy. Record for 13 s: "
+        "The recording is short for this meter: in 2 s, start and stop may cost 6.0 % of its energy. Record for 13 s: "
         "then they cost less than 1 %."
     )
     assert cost(recorded(tmp_path, 13.0)) < 0.01
@@ -82,10 +79,10 @@ def of_counter(short: Recorded, **changed: float) -> Recorded:
 def test_an_age_of_the_counter_is_named_as_what_it_is(tmp_path: Path) -> None:
     aged = of_counter(recorded(tmp_path, 2.0), most_s=0.0001)
     said = advice(aged) or ""
-    assert "in 2 s, the age of the counter's values may cost 12.5 % of" in said
+    assert "in 2 s, the age of the counter's values may cost 13 % of" in said
     assert said.endswith("Record for 26 s: then it costs less than 1 %.")
     accuracy = figure_rows(aged)["accuracy"]
-    assert "including 12.5 % for the age of the counter's values" in accuracy
+    assert "including 13 % for the age of the counter's values" in accuracy
     assert "start and stop" not in accuracy
     facts = recorded_facts(aged)["accuracy"]
     assert isinstance(facts, dict)
@@ -95,7 +92,7 @@ def test_an_age_of_the_counter_is_named_as_what_it_is(tmp_path: Path) -> None:
 
 def test_both_causes_are_named_the_larger_one_first(tmp_path: Path) -> None:
     said = advice(of_counter(recorded(tmp_path, 2.0))) or ""
-    named = "the age of the counter's values and start and stop may cost 18.5 % of its"
+    named = "the age of the counter's values and start and stop may cost 19 % of its"
     assert named in said
     assert said.endswith("then they cost less than 1 %.")
 

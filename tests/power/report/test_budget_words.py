@@ -53,9 +53,9 @@ def test_a_spread_names_its_degrees_of_freedom(attempts: int, words: str) -> Non
 def test_each_figure_of_the_summary_is_named_for_what_it_is() -> None:
     summary = budget_summary(Budget(6.0, (READING,)))
     assert summary == {
-        "uncertainty": "+-0.00573 Wh (+-0.0954 %) with 95.45 %, k = 1.65",
-        "expanded": "+-0.00693 Wh (+-0.115 %), k = 2",
-        "guaranteed": "+-0.006 Wh (+-0.1 %), the sum of the limits",
+        "uncertainty": "+-0.0057 Wh (+-0.095 %) with 95.45 %, k = 1.65",
+        "expanded": "+-0.0069 Wh (+-0.12 %), k = 2",
+        "guaranteed": "+-0.0060 Wh (+-0.10 %), the sum of the limits",
         "terms": "100% the error of the reading",
     }
 
@@ -78,7 +78,7 @@ def test_a_guaranteed_limit_of_bursts_is_of_the_largest_power_and_says_so() -> N
 
 def test_an_energy_of_0_has_no_percentages() -> None:
     assert budget_summary(Budget(0.0, (READING,)))["uncertainty"].startswith(
-        "+-0.00573 Wh with"
+        "+-0.0057 Wh with"
     )
 
 
@@ -88,7 +88,7 @@ def test_the_guaranteed_limit_of_a_mean_says_that_it_is_of_these_attempts_alone(
     budgets = [Budget(energy_wh, (READING,)) for energy_wh in (6.0, 6.2)]
     said = budget_summary(budget_of_mean(budgets))["guaranteed"]
     assert said == (
-        "+-0.006 Wh (+-0.0984 %), the sum of the limits, for these attempts alone, without the spread between "
+        "+-0.0060 Wh (+-0.098 %), the sum of the limits, for these attempts alone, without the spread between "
         "attempts, which has no limit"
     )
 

@@ -11,7 +11,8 @@ import pytest
 from lpirc_power.addresses.meter_address import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Setup
-from lpirc_power.report.recording_report import Recorded, recorded_facts, recorded_lines
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_words import recorded_lines
 from lpirc_power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
@@ -163,7 +164,7 @@ def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
     assert recorded_facts(short)["mean_power_w"] is None
     # It ran for up to 0.12 s longer than the window.
     assert 6.0 * 1.1 / 1.22 < recorded(1.1).power_w < 6.0
-    assert row(recorded(1.1), "mean power").endswith(" over 1.160 s +-0.06 s")
+    assert row(recorded(1.1), "mean power").endswith(" over 1.160 s +-0.060 s")
 
 
 def test_an_unknown_accuracy_is_just_unknown(recorded: Any) -> None:
@@ -192,7 +193,7 @@ def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
         told["known_by"]
         == "IM WT310E-02EN, pages 7-7 and 7-8, the larger limit of AC and DC"
     )
-    assert ", 1.26 % for 5 degrees C of drift" in row(found, "accuracy")
+    assert ", 1.3 % for 5 degrees C of drift" in row(found, "accuracy")
     assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 
 
@@ -210,9 +211,7 @@ def test_the_budget_stands_beside_the_limit_in_lines_and_json(recorded: Any) -> 
     assert budget.guaranteed_wh == pytest.approx(found.uncertainty * found.energy_wh)
     assert budget.coverage_wh < budget.guaranteed_wh
     # Start and stop, 1.5 %, beside 0.225 % of the meter: one rectangle, k = 1.65 nearly.
-    assert (
-        row(found, "uncertainty") == "+-0.000193 Wh (+-1.45 %) with 95.45 %, k = 1.66"
-    )
+    assert row(found, "uncertainty") == "+-0.00019 Wh (+-1.4 %) with 95.45 %, k = 1.66"
     assert row(found, "expanded").endswith(", k = 2")
     assert row(found, "terms").startswith(
         "99% start and stop, 1% the error of the range"

@@ -24,8 +24,8 @@ def test_the_uncertainty_stands_below_the_energy_in_words(
     )  # fmt: skip
     print_score(run_record(id=1, energy_wh=0.1), score)
     shown = capsys.readouterr().out
-    assert "+-9.54e-05 Wh (+-0.0954 %) with 95.45 %, k = 1.65" in shown
-    assert "+-0.0001 Wh (+-0.1 %), the sum of the limits" in shown
+    assert "+-0.000095 Wh (+-0.095 %) with 95.45 %, k = 1.65" in shown
+    assert "+-0.00010 Wh (+-0.10 %), the sum of the limits" in shown
     print_score(run_record(id=1, energy_wh=0.1), replace(score, energy_budget=None))
     assert "95.45" not in capsys.readouterr().out
 

@@ -44,7 +44,10 @@ LOST = [
 def judged_before_budgets(contest: Contest, run: Run) -> Score:
     case = replace(case_of(contest, run), is_before_budgets=True)
     judged = judgement_of(case, START.isoformat())
-    score = replace(judged, energy_budget=None)
+    return stored(contest, run, replace(judged, energy_budget=None))
+
+
+def stored(contest: Contest, run: Run, score: Score) -> Score:
     names = ("map", "energy_wh", "score", "signature")
     detail = {name: getattr(score, name) for name in names}
     event = Event(score.judged_utc, run.id, JUDGED, detail)
@@ -81,3 +84,19 @@ def test_a_judgement_of_a_version_without_budgets_holds(
     limits = json.loads(texts["run.json"])["meter"]["limits"]
     assert limits is None or {*limits} == FIELDS_OF_LIMITS
     assert "energy_budget" not in json.loads(texts["result.json"])
+
+
+def test_a_judgement_whose_budget_states_no_version_is_of_the_first(
+    contest: Contest, tmp_path: Path
+) -> None:
+    bodies = [as_json(found_boxes(contest))]
+    run = closed_with_bodies(contest, bodies, meter_identity="YOKOGAWA WT310 1 F1")
+    judged = judgement_of(case_of(contest, run), START.isoformat())
+    budget = dict(judged.energy_budget or {})
+    assert budget.pop("version") == 1
+    stored(contest, run, replace(judged, energy_budget=budget))
+    data = export_bundle(contest, run.id, tmp_path / "run.zip", START).read_bytes()
+    assert failed(by_main(data)) == failed(by_second(data)) == []
+    assert "score" in by_main(data)
+    result = json.loads(opened(data)["result.json"])
+    assert result["energy_budget"] == budget | {"version": 1}

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.budget import BUDGET_VERSION, Budget, Distribution, Term
+from referee.evidence import budget_verification
 from referee.evidence.budget_verification import require_same_budget
+from referee.evidence.bundle_verification import verify
+from referee.evidence.given_facts import Given
 from referee.evidence.verification_items import Failure
 from tests.referee.evidence.proved import (
     SECOND,
@@ -62,6 +65,9 @@ def second_says(data: bytes) -> str:
         ("terms", None, "terms of the energy_budget cannot be null"),
         ("terms", ["reading"], "terms of the energy_budget cannot be"),
         ("note", "calibrated", "too many or too few of the fields: note"),
+        ("version", 0, "version of the energy_budget cannot be 0"),
+        ("version", True, "version of the energy_budget cannot be true"),
+        ("version", None, "version of the energy_budget cannot be null"),
     ],
 )
 def test_an_altered_figure_of_a_budget_is_named(
@@ -87,7 +93,7 @@ def test_an_altered_figure_of_a_budget_is_named(
         ("share", 0.0, "share of reading is stated as 0.0"),
         ("limit_wh", 0.0, "limit_wh of reading is stated as 0.0"),
         ("distribution", "gauss", "reading has the unknown distribution"),
-        ("distribution", "triangular", "standard_wh of reading is stated as"),
+        ("distribution", "two-point", "standard_wh of reading is stated as"),
         ("profile", [], "profile of the term reading cannot be []"),
         ("profile", [0.0], "profile of the term reading cannot be [0.0]"),
         ("freedom", 3.0, "freedom of reading does not go with its distribution"),
@@ -153,6 +159,28 @@ def test_a_result_of_this_format_has_a_budget(
     del result["energy_budget"]
     data = sealed_with(proved["judged"], result)
     assert failed(by_main(data)) == failed(by_second(data)) == ["score"]
+
+
+def test_a_budget_by_later_rules_is_not_called_altered(
+    proved: dict[str, Proved],
+) -> None:
+    result = result_of(proved["judged"])
+    result["energy_budget"] |= {"version": BUDGET_VERSION + 1, "combined_wh": 1e-9}
+    data = sealed_with(proved["judged"], result)
+    assert failed(by_main(data)) == failed(by_second(data)) == []
+    assert "score" not in by_main(data)
+    assert "by later rules (version 2)" in sentences(data)["score"]
+    assert "by later rules" in SECOND.verify(data).unchecked["score"]
+    found = {one.name: one for one in verify(data, Given(interval=True))}
+    assert found["interval"].sentence == found["score"].sentence
+
+
+def test_a_budget_by_earlier_rules_is_not_called_altered(
+    proved: dict[str, Proved], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget_verification, "BUDGET_VERSION", 2)
+    told = sentences(proved["judged"].data)["score"]
+    assert "by earlier rules (version 1); this program computes version 2" in told
 
 
 def test_what_is_not_computed_is_said_of_a_budget_that_is_there(

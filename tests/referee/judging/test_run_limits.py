@@ -10,6 +10,15 @@ from referee.judging.run_limits import limits_of_run
 from tests.referee.factories import run_record
 
 
+def test_another_makers_meter_with_the_name_of_a_known_model_has_none_of_its_limits() -> (
+    None
+):
+    run = run_record(
+        meter_identity="ACME WT310 1 F1.03", meter_standing=Standing.OTHER_MAKER
+    )
+    assert limits_of_run(run) is None
+
+
 @pytest.mark.parametrize(
     ("standing", "has_limits"),
     [

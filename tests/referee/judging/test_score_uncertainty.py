@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lpirc_power.addresses.meter_address import limits_of
-from lpirc_power.energy.power_error_limit import relative_uncertainty
+from lpirc_power.energy.power_error_limit import limit_w
 from lpirc_power.meter import Setup
 from lpirc_score import Detections
 from lpirc_score.analysis.halves import HALVES, half_maps
@@ -463,9 +463,9 @@ def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(
 ) -> None:
     judged = judge(contest, closed_run(contest), CLOCK)
     figures = {check.code: check.figures for check in judged.checks}["accuracy"]
-    assert figures["uncertainty"] == pytest.approx(
-        relative_uncertainty(36.0, 36.0, 75.0, limits_of("WT310"))
-    )
+    found_w = limit_w(36.0, 36.0, 75.0, limits_of("WT310"))
+    assert found_w is not None
+    assert figures["uncertainty"] == pytest.approx(found_w / 36.0)
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])

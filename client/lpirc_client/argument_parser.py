@@ -7,6 +7,9 @@ import sys
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+LEAST_LIKENESS = 0.75
+"""The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four. Below it, a guess misleads."""
+
 
 class ArgumentParser(argparse.ArgumentParser):
     """Parses a command line, and refuses what is unknown with the usage of the command that was given.
@@ -36,11 +39,14 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def _question(self, given: list[str]) -> str:
         """Return a question for the options that misspelt ones may mean, "" if there is none."""
-        options = [one for one in self._option_string_actions if one.startswith("--")]
+        options = [
+            one[2:] for one in self._option_string_actions if one.startswith("--")
+        ]
         meant = []
         for argument in given:
-            name = argument.partition("=")[0]
-            if name.startswith("--") and name not in options:
-                close = get_close_matches(name, options, n=1)
-                meant += [f"{option} instead of {name}" for option in close]
+            is_option = argument.startswith("--")
+            name = argument[2:].partition("=")[0]
+            if is_option and name not in options:
+                close = get_close_matches(name, options, 1, LEAST_LIKENESS)
+                meant += [f"--{option} instead of --{name}" for option in close]
         return f". Did you mean {' and '.join(meant)}?" if meant else ""

@@ -22,6 +22,8 @@ REMEDIES = {
 def told(error: OSError) -> str:
     """Return the file, what the system says, and what to do, without a full stop."""
     place = "" if error.filename is None else f"{error.filename}: "
+    if not place and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = "the output cannot be written: "
     return place + reason_of(error)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
+from lpirc_score.cli.suggestions import drop_misleading
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
@@ -75,6 +78,24 @@ def _with_commands(error: click.UsageError) -> click.UsageError:
     return click.UsageError(f"{error.message} The commands are {names}.", error.ctx)
 
 
+@contextmanager
+def _failures_stated() -> Iterator[None]:
+    """Turn expected errors into one line and exit code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        # The program that read our output has ended (`| head`).
+        abandon_stdout()
+        sys.exit(1)
+    except OSError as error:
+        abandon_stdout()
+        click.echo(f"referee: {told(error)}", err=True)
+        sys.exit(1)
+    except STATED_FAILURES as failure:
+        click.echo(f"referee: {failure.sentence}", err=True)
+        sys.exit(1)
+
+
 class Boundary(click.Group):
     """The command group. It imports a command's module only when the command is named, and prints errors as one line.
 
@@ -91,11 +112,17 @@ class Boundary(click.Group):
             sys.exit(1)
         return super().main(*args, **kwargs)
 
+    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+        """Read the options, of which --help and --version print."""
+        with _failures_stated():
+            return super().make_context(*arguments, **given)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what stands before the command; an option of a command must stand after it."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            drop_misleading(error)
             words = "write a command first, then its options: referee COMMAND"
             raise click.UsageError(
                 f"{error.format_message()} If it belongs to a command, {words} {error.option_name}",
@@ -121,7 +148,10 @@ class Boundary(click.Group):
             if args[0].startswith("-"):
                 raise
             # click knows only commands that are imported already.
-            words = f"{error.message}{self._meant(ctx, args[0])}"
+            advice = self._meant(ctx, args[0])
+            if not advice:
+                advice = f" The commands are {', '.join(self.list_commands(ctx))}."
+            words = f"{error.message}{advice}"
             raise click.UsageError(words, ctx) from error
 
     def _meant(self, ctx: click.Context, name: str) -> str:
@@ -148,19 +178,11 @@ class Boundary(click.Group):
         # A file name may have characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
-            return super().invoke(ctx)
+            with _failures_stated():
+                return super().invoke(ctx)
         except click.UsageError as error:
+            drop_misleading(error)
             raise _with_commands(error) from error
-        except BrokenPipeError:
-            # The program that read our output has ended (`| head`).
-            abandon_stdout()
-            sys.exit(1)
-        except OSError as error:
-            click.echo(f"referee: {told(error)}", err=True)
-            sys.exit(1)
-        except STATED_FAILURES as failure:
-            click.echo(f"referee: {failure.sentence}", err=True)
-            sys.exit(1)
 
 
 @click.group(

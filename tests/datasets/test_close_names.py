@@ -17,6 +17,7 @@ NAMES = ("ilsvrc-det", "voc-area", "coco")
         ("COCO", "coco"),
         ("voc_area", "voc-area"),
         ("ilsvrc", "ilsvrc-det"),
+        ("voc-sizes", None),
         ("accuracy", None),
         ("", None),
     ],
@@ -25,6 +26,11 @@ def test_the_closest_name_is_found(name: str, meant: str | None) -> None:
     assert closest(name, NAMES) == meant
     question = did_you_mean(name, NAMES)
     assert question == ("" if meant is None else f" Did you mean {meant!r}?")
+
+
+def test_the_dashes_of_options_make_them_no_more_alike() -> None:
+    assert closest("--name", ("--mode", "--page")) is None
+    assert closest("--nmae", ("--mode", "--name")) == "--name"
 
 
 def test_a_very_long_name_means_nothing() -> None:

@@ -29,7 +29,8 @@ def test_a_failure_is_told_with_its_file_and_what_to_do(tmp_path: Path) -> None:
 
 def test_a_full_disk_without_a_file_is_told() -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
-    assert told(full) == f"No space left on device; {REMEDIES[errno.ENOSPC]}"
+    reason = f"No space left on device; {REMEDIES[errno.ENOSPC]}"
+    assert told(full) == f"the output cannot be written: {reason}"
 
 
 def test_a_failure_without_a_number_keeps_its_words() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import Final, cast
 
 import click
 
 from lpirc_power.cli.boundary import Boundary
+from lpirc_power.cli.suggestions import closest
 
 COMMANDS: Final = {
     "certify": "certify.certify",
@@ -42,16 +42,17 @@ class Commands(Boundary):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand that is named; for an unknown one, name the closest."""
+        """Return the subcommand that is named; for an unknown one, name the one that may be meant, or all."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             # click knows only subcommands that are imported already.
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            if not close or args[0].startswith("-"):
+            if args[0].startswith("-"):
                 raise
-            words = f"{error.message} Did you mean {close[0]!r}?"
-            raise click.UsageError(words, ctx) from error
+            meant = closest(args[0], COMMANDS)
+            known = f"The commands are {', '.join(COMMANDS)}."
+            advice = known if meant is None else f"Did you mean {meant!r}?"
+            raise click.UsageError(f"{error.message} {advice}", ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the subcommand of the given name."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -9,6 +12,7 @@ from click.testing import CliRunner
 from referee import seams
 from referee.cli.main import COMMANDS_OF_TRACKS, main
 from referee.cli.own_commands import COMMANDS
+from tests import warm_programs
 
 NAMES = sorted({*COMMANDS, *COMMANDS_OF_TRACKS})
 
@@ -51,7 +55,8 @@ def test_an_unknown_command_is_told_with_the_one_that_may_be_meant(
 
 def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
     ran = CliRunner().invoke(main, ["xyzzy"])
-    assert "No such command 'xyzzy'.\n" in ran.stderr
+    assert "No such command 'xyzzy'. The commands are " in ran.stderr
+    assert "Did you mean" not in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -64,6 +69,9 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
+        (["stop"], "No such command 'stop'. The commands are backup, board, "),
+        (["init", "c", "--save", "x"], "No such option '--save'.\n"),
+        (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),
         (["board", "unviel"], "No such command 'unviel'. Did you mean 'unveil'?\n"),
         (
             ["run", "show", "one"],
@@ -87,3 +95,21 @@ def test_a_wrong_usage_is_told_with_what_to_do(arguments: list[str], told: str) 
     ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert told in ran.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("program", ["referee", "lpirc-score"])
+def test_help_that_cannot_be_written_is_one_sentence(program: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            warm_programs.cold([program, "--help"]),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 1
+    told = f"{program}: the output cannot be written: No space left on device; "
+    assert ended.stderr.startswith(told)
+    assert ended.stderr.count("\n") == 1

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import synthesize
 from referee.cli.ask_server import NoServer
@@ -58,7 +59,7 @@ class Pace:
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(min=1.0),
+    type=Number(min=1.0),
     default=1.0,
     hidden=True,
     help="For tests.",

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from referee.cli.number_types import WholeNumber
 from referee.config.contest_text import ATTEMPTS, BACKUP_FOLDER, LEAST_MAP, Answers
 
-
-class _Share(click.FloatRange):
-    """The option type of an mAP, which refuses NaN; click.FloatRange alone would accept it."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
-            self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
-        return found
-
-
-MAP = _Share(0, 1)
+MAP = Number(0, 1)
 
 attempts_option = click.option(
     "--attempts",

@@ -25,7 +25,7 @@ from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
-from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
+from referee.config.contest_text import config_text, repeated_images
 from referee.contest import (
     create_contest,
     place_of,
@@ -33,6 +33,7 @@ from referee.contest import (
     require_task,
     require_truth,
 )
+from referee.findings.backup_folder import make_backup_folder, require_backup_folder
 from referee.findings.rule_findings import unguarded
 
 DEFAULT_IMAGES = 200
@@ -118,14 +119,16 @@ def init(
         task=task,
     )
     config_of(folder / CONFIG_NAME, text)  # raises before anything is made
+    if answers.backup:
+        require_backup_folder(folder, answers.backup)
     create_contest(folder, text)
     if taken:
         click.echo(f"Taken by default: {' '.join(taken)}", err=True)
     repeated = repeated_images(answers.attempts, answers.per_attempt, images)
     if repeated is not None:
         click.echo(f"Warning: {repeated}", err=True)
-    if answers.backup == BACKUP_FOLDER:
-        (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
+    if answers.backup:
+        make_backup_folder(folder, answers.backup)
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, as_json, hexadecimal
 from referee.clock import Clock
@@ -42,7 +43,7 @@ MB = 1e6
 @click.option(
     "--mbit",
     "mbit_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=100.0,
     show_default=True,
     help="Bandwidth of the web server in Mbit/s, to state how many viewers it serves.",

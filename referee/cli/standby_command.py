@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
@@ -38,7 +39,7 @@ _PATH = re.compile(
 @click.option(
     "--after",
     "after_s",
-    type=click.FloatRange(2.0, 3600.0),
+    type=Number(2.0, 3600.0),
     default=AFTER_S,
     show_default=True,
     help="Seconds of silence after which the first host is dead.",

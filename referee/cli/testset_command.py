@@ -63,8 +63,12 @@ for command in (import_group, stats_command, sheet_command, power_command):
     show_default=True,
     help="What the ground truth is for: boxes, masks of objects, label maps, or a class for each image.",
 )
-@click.option("--width", type=int, default=320, show_default=True, help="Pixels.")
-@click.option("--height", type=int, default=240, show_default=True, help="Pixels.")
+@click.option(
+    "--width", type=WholeNumber(), default=320, show_default=True, help="Pixels."
+)
+@click.option(
+    "--height", type=WholeNumber(), default=240, show_default=True, help="Pixels."
+)
 @out_option
 @as_json
 def synthesize_command(

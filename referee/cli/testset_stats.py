@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
+from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.detections.files import read_detections
 from lpirc_score.files.atomic_write import write_atomically
@@ -93,14 +94,14 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 )
 @click.option(
     "--gap",
-    type=click.FloatRange(1e-6, 1),
+    type=Number(1e-6, 1),
     default=0.005,
     show_default=True,
     help="Difference of the mAPs that is to be detected.",
 )
 @click.option(
     "--power",
-    type=click.FloatRange(0.5, 0.999),
+    type=Number(0.5, 0.999),
     default=0.8,
     show_default=True,
     help="Probability of detecting that difference.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from referee.clock import Clock
 from referee.config import ContestConfig, read_config
 from referee.contest import Contest, require_unchanged
 from referee.errors import RefereeError
+from referee.findings.backup_folder import require_can_hold
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
 from referee.journal.place import behind_text, is_shared, journal_folder
@@ -59,12 +59,16 @@ def require_free_space(folder: Path) -> None:
 def look_at_backup_folder(folder: Path, config: ContestConfig) -> Iterator[Finding]:
     """Check that scheduled backups can be written into the folder that the contest names."""
     copies = folder / config.backup.folder
-    if config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
+    if not config.backup.folder:
+        return
+    try:
+        require_can_hold(copies)
+    except RefereeError as error:
         sentence = (
             f"No scheduled backup can be written into {copies}: make the folder, or name another one in "
             "[backup]."
         )
-        yield Finding("backup-folder", sentence)
+        yield Finding(error.code, sentence)
 
 
 def look_at_journal(folder: Path) -> Iterator[Finding]:

@@ -135,8 +135,12 @@ def test_a_subset_by_list_and_by_categories(whole: TestSet, tmp_path: Path) -> N
     ("arguments", "words"),
     [
         (("--images", 61), "61 images are wanted, 60 can be chosen"),
-        (("--categories", "unicorn"), "it has no category 'unicorn'"),
-        (("--list", "LIST"), "it has no image 'nowhere.jpg'"),
+        (
+            ("--categories", "unicorn"),
+            "it has no category 'unicorn'; its categories are 'red-disc', ",
+        ),
+        (("--categories", "red-disk"), ". Did you mean 'red-disc'?"),
+        (("--list", "LIST"), "it has no image 'nowhere.jpg'; give its file name"),
     ],
 )
 def test_what_cannot_be_chosen_is_said(

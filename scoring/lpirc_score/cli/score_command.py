@@ -24,6 +24,7 @@ from lpirc_score.cli.analysis_options import Asked, analysis_options
 from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.mask_scores import mask_options
+from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -87,12 +88,12 @@ ENGINES = ("own", "pycocotools")
     help="The program that computes the metric coco.",
 )
 @click.option(
-    "--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5."
+    "--iou", type=Number(), help="The IoU threshold; default: the metric's own, 0.5."
 )
 @click.option(
     "--energy-wh",
     "energies_wh",
-    type=float,
+    type=Number(),
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )

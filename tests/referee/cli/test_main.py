@@ -69,6 +69,19 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
+        (
+            ["status", "my day"],
+            "The argument 'my day' is one too many; if it is the contest's folder, "
+            "write: referee status --contest 'my day'\n",
+        ),
+        (
+            ["compare", "1"],
+            "Two runs are compared, not 1 ('1'); name two, as in: referee compare 1 2\n",
+        ),
+        (["compare", "1", "2", "3"], "are compared, not 3 ('1', '2', '3'); name two"),
+        (["compare"], "Two runs are compared, not 0 (none); name two, "),
+        (["rehearse", "--seed", "x"], "'--seed': 'x' is not a whole number.\n"),
+        (["standby", "d", "--after", "x"], "'--after': 'x' is not a number.\n"),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
         (["init", "c", "--save", "x"], "No such option '--save'.\n"),
         (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),

@@ -65,7 +65,7 @@ def post(service: RunService, asked: WebRequest) -> Answer:
             # From here on to `accept` no time is lost.
             body = read_body(asked, largest_body_bytes(live.run))
             receipt = live.accept(body, key, read, content_type)
-            warnings = read.found.sentences
+            warnings = read.warnings
             live.warnings = warnings or live.warnings
         finally:
             live.slots.release()

@@ -63,7 +63,7 @@ def test_a_track_has_its_rule_with_the_contests_settings(
         ("", "x", "track-unknown", "has no track 'x'; add a [[tracks]] table"),
         (PUBLIC, "x", "track-unknown", "has no track 'x'; its tracks are ovic-classification"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "no rule 'ovid-classification'"),
-        (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "classification'? Without the key rule, "),
+        (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "tion'? Without the key rule, "),
         (PUBLIC + 'rule = "ovic-detektion"\n', "ovic-classification", "bad-config", "Did you mean 'ovic-detection'?"),
         (PUBLIC + "[tracks.settings]\ntarget = 1\n", "ovic-classification", "bad-config", "Did you mean 'target_ms'?"),
         (PUBLIC + "[tracks.settings]\nq = 1\n", "ovic-classification", "bad-config", "unknown setting 'q'"),

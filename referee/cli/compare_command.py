@@ -42,7 +42,7 @@ def _two(
 
 
 @click.command()
-@click.argument("runs", metavar="RUN RUN", nargs=-1, callback=_two)
+@click.argument("runs", metavar="RUN RUN", nargs=-1, required=True, callback=_two)
 @contest_folder
 @in_form
 def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:

@@ -79,7 +79,7 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "Two runs are compared, not 1 ('1'); name two, as in: referee compare 1 2\n",
         ),
         (["compare", "1", "2", "3"], "are compared, not 3 ('1', '2', '3'); name two"),
-        (["compare"], "Two runs are compared, not 0 (none); name two, "),
+        (["compare"], "Missing argument 'RUN RUN'.\n"),
         (["rehearse", "--seed", "x"], "'--seed': 'x' is not a whole number.\n"),
         (["standby", "d", "--after", "x"], "'--after': 'x' is not a number.\n"),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),

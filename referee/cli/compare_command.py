@@ -33,7 +33,7 @@ def _two(
 ) -> tuple[str, ...]:
     """Check that two runs are named."""
     if len(value) != 2:
-        named = ", ".join(map(repr, value)) or "none"
+        named = ", ".join(map(repr, value))
         advice = "name two, as in: referee compare 1 2"
         raise click.UsageError(
             f"Two runs are compared, not {len(value)} ({named}); {advice}", ctx

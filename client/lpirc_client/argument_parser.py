@@ -7,6 +7,8 @@ import sys
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from lpirc_client import terminal
+
 LEAST_LIKENESS = 0.75
 """The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four. Below it, a guess misleads."""
 
@@ -36,6 +38,13 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit with 2 and the message; name options that may be meant."""
         super().error(message + self._hint)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help and version at once, as results are: argparse ignores a full disk. Raises OSError."""
+        if message and file is sys.stdout:
+            terminal.result(message.rstrip("\n"))
+        else:
+            super()._print_message(message, file)
 
     def _question(self, given: list[str]) -> str:
         """Return a question for the options that misspelt ones may mean, "" if there is none."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -12,7 +9,6 @@ from click.testing import CliRunner
 from referee import seams
 from referee.cli.main import COMMANDS_OF_TRACKS, main
 from referee.cli.own_commands import COMMANDS
-from tests import warm_programs
 
 NAMES = sorted({*COMMANDS, *COMMANDS_OF_TRACKS})
 
@@ -108,21 +104,3 @@ def test_a_wrong_usage_is_told_with_what_to_do(arguments: list[str], told: str) 
     ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert told in ran.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("program", ["referee", "lpirc-score"])
-def test_help_that_cannot_be_written_is_one_sentence(program: str) -> None:
-    with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run(
-            warm_programs.cold([program, "--help"]),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert ended.returncode == 1
-    told = f"{program}: the output cannot be written: No space left on device; "
-    assert ended.stderr.startswith(told)
-    assert ended.stderr.count("\n") == 1

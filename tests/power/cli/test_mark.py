@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_a_shell_marks_moments_and_programs_and_keeps_their_exit_codes(
     simulate: Any, tmp_path: Path
 ) -> None:
     address = simulate("--load", "constant:36W").address
-    command = " ".join(METER)
+    command = shlex.join(METER)
     script = f"{command} mark ready; {command} mark work -- sh -c 'sleep 1; exit 7'"
     ended = subprocess.run(
         [*METER, "record", address, "-o", "run.csv", *FIXED, "--", "sh", "-c", script],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -42,7 +43,8 @@ def wt310_that_can_restart() -> Iterator[tuple[str, str]]:
             assert process.stdout is not None
             # Both lines may have come at once: then select no longer sees the second one.
             port = process.stdout.readline().split()[-1]
-            yield address, f"{sys.executable} -m lpirc_power fault {port} restart lose"
+            command = [sys.executable, "-m", "lpirc_power", "fault", port]
+            yield address, shlex.join([*command, "restart", "lose"])
         finally:
             process.kill()
 

@@ -106,6 +106,7 @@ def test_a_workload_marks_its_phases(system: str, tmp_path: Path) -> None:
         system, tmp_path, "meter", "record", "sim:", "--output", "power.csv", "--json",
         "--", sys.executable, "-c", work,
     )  # fmt: skip
+    assert recorded.stdout, recorded.stderr
     facts = json.loads(recorded.stdout.splitlines()[-1])
     assert [one["name"] for one in facts["marks"]] == ["work"]
     assert facts["marks"][0]["count"] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -102,9 +103,13 @@ def test_a_workload_marks_its_phases(system: str, tmp_path: Path) -> None:
     work = (
         "import time; from lpirc_power import mark\nwith mark('work'): time.sleep(0.6)"
     )
+    # Windows runs only what has an ending such as .exe.
+    program = tmp_path / "python.exe"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    program.chmod(0o755)
     recorded = run(
         system, tmp_path, "meter", "record", "sim:", "--output", "power.csv", "--json",
-        "--", sys.executable, "-c", work,
+        "--", program, "-c", work,
     )  # fmt: skip
     assert recorded.stdout, recorded.stderr
     facts = json.loads(recorded.stdout.splitlines()[-1])

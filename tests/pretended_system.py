@@ -138,7 +138,9 @@ LINUX_FOLDERS = ("/proc/", "/sys/")
 
 def environment(system: str) -> dict[str, str]:
     """The environment in which each Python is on that system: `win32` or `darwin`."""
-    return os.environ | {VARIABLE: system, "PYTHONPATH": str(PRETENDED)}
+    # One ending, since `os.pathsep` between several stays that of this system.
+    endings = {"PATHEXT": ".EXE"} if system == "win32" else {}
+    return os.environ | endings | {VARIABLE: system, "PYTHONPATH": str(PRETENDED)}
 
 
 def command(name: str, *arguments: object) -> list[str]:

@@ -27,7 +27,7 @@ from verify_receipts import check_receipts
 from verify_records import Bundle
 from verify_rule import WITHOUT_LIMITS, rule_of
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 ITEMS = (
     "container",
     "signature",

@@ -14,7 +14,14 @@ from tests.release.__main__ import main
 from tests.release.signing_key import PUBLIC_NAME
 from tests.wheels.building import ROOT
 
-NEXT = "1.0.0"
+
+def minor_after(present: str) -> str:
+    """The first version of the next minor one: 1.1.0 after 1.0.3."""
+    major, minor, _ = present.split(".")
+    return f"{major}.{int(minor) + 1}.0"
+
+
+NEXT = minor_after(next(iter(version.versions(ROOT).values())))
 DAY = "2027-01-31"
 WHO = {
     f"GIT_{who}_{what}": value
@@ -83,16 +90,13 @@ def keeper_of(folder: Path) -> Keeper:
     version.write(root, NEXT)
     log = root / "CHANGELOG.md"
     text = log.read_text()
-    if f"## [{NEXT}]" not in text:
-        text = text.replace(
-            "## [Unreleased]\n", f"## [Unreleased]\n\n## [{NEXT}] - {DAY}\n", 1
-        )
-        text += f"[{NEXT}]: CONTRIBUTING.md\n"
-        log.write_text(text)
-        citation = root / "CITATION.cff"
-        dated = f"version: {NEXT}\ndate-released: {DAY}\n"
-        kept = re.sub(r"^date-released: .*\n", "", citation.read_text(), flags=re.M)
-        citation.write_text(kept.replace(f"version: {NEXT}\n", dated, 1))
+    unreleased = "## [Unreleased]\n"
+    text = text.replace(unreleased, f"{unreleased}\n## [{NEXT}] - {DAY}\n", 1)
+    log.write_text(f"{text}[{NEXT}]: CONTRIBUTING.md\n")
+    citation = root / "CITATION.cff"
+    dated = f"version: {NEXT}\ndate-released: {DAY}\n"
+    kept = re.sub(r"^date-released: .*\n", "", citation.read_text(), flags=re.M)
+    citation.write_text(kept.replace(f"version: {NEXT}\n", dated, 1))
     keeper.git("init", "-q", "-b", "main")
     keeper.commit()
     return keeper
@@ -121,7 +125,7 @@ def keeper(ready: Keeper) -> Iterator[Keeper]:
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Keeper:
-    """One whose release lies in `dist/lpirc-1.0.0`; no test may change it."""
+    """One whose release lies in `dist`; no test may change it."""
     keeper = keeper_of(tmp_path_factory.mktemp("released"))
     assert main(["make", NEXT, "--key", str(keeper.key)], keeper.root) == 0
     return keeper

@@ -26,8 +26,8 @@ SETTING = "LPIRC_KEEP_STABILITY"
 KEEP = f'{SETTING}=1 make test ARGS="tests/stability"'
 VANISHED = (
     "{count} public names of {file} are gone or changed: bring them back, or keep the old ones beside the new "
-    "ones and deprecate them as docs/stability.md says. Only where it allows the change (a new major version; "
-    "before 1.0 a new minor one): add a line to CHANGELOG.md under Removed or Changed, then run {keep}\n{names}"
+    "ones and deprecate them as docs/stability.md says. Only where it allows the change (a new major "
+    "version): add a line to CHANGELOG.md under Removed or Changed, then run {keep}\n{names}"
 )
 NEW = (
     "{count} names have become public in {file}: if they are meant to stay, document them, then run {keep}; "

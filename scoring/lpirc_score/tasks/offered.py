@@ -70,7 +70,7 @@ def task_signature(
     name: str,
     ground_truth_digest: str,
 ) -> str:
-    """Return one line such as `classification|gt:9f86d081|rules:1|v:0.1.0`. Raises as `task_named`."""
+    """Return one line such as `classification|gt:9f86d081|rules:1|v:1.0.0`. Raises as `task_named`."""
     engine = task_engine(name)
     parts = [name, f"gt:{ground_truth_digest[:DIGEST_LENGTH]}"]
     if engine is not None:

@@ -22,7 +22,7 @@ import verify_items as items
 import verify_results as results
 from verify_budget import WITH_BUDGET
 from verify_formats import NotChecked, lines, sentence_of
-from verify_links import check_links, read_kept, read_log
+from verify_links import check_links, has_links, read_kept, read_log
 from verify_receipts import check_receipts
 from verify_records import Bundle
 from verify_rule import WITHOUT_LIMITS, rule_of
@@ -148,7 +148,8 @@ def verify(
     findings.item("run-chain", items.check_run_chain, bundle)
     findings.item("meter-chain", items.check_meter_chain, bundle)
     findings.item("log-chain", items.check_log_chain, bundle, head)
-    findings.item("links", _check_links, bundle, links or [], chains or [])
+    kept = _kept_files(links or [], receipts)
+    findings.item("links", _check_links, bundle, kept, chains or [])
     findings.item("closing", items.check_closing, bundle)
     findings.item("energy", items.check_energy, bundle)
     findings.item("result-signature", results.check_result_signature, bundle)
@@ -190,6 +191,16 @@ def verify(
     return findings
 
 
+def _kept_files(
+    links: list[tuple[bytes, str]], receipts: bytes | None
+) -> list[tuple[bytes, str]]:
+    """Return the files with kept links; the receipts are one of them if they have links."""
+    is_given = any(data == receipts for data, _ in links)
+    if receipts is None or is_given or not has_links(receipts):
+        return links
+    return [*links, (receipts, "the receipts")]
+
+
 def _check_links(
     bundle: Bundle,
     links: list[tuple[bytes, str]],
@@ -219,7 +230,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--receipts",
-        help="the receipts that the team's client kept of the run",
+        help="what the team's client kept of the run: receipts, and links beside them",
     )
     parser.add_argument("--key", help="the contest's public key")
     parser.add_argument(

@@ -34,6 +34,18 @@ class Log:
     restores: dict[int, str] = field(default_factory=dict)
 
 
+def has_links(receipts: bytes) -> bool:
+    """Tell whether a file of receipts has links beside them. A line that is no JSON has none."""
+    for line in receipts.split(b"\n"):
+        try:
+            one = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(one, dict) and one.get("log") is not None:
+            return True
+    return False
+
+
 def read_kept(text: bytes, name: str) -> list[Kept]:
     """Read a file of kept links. Raises Wrong."""
     found = []
@@ -109,7 +121,9 @@ def check_links(bundle: Bundle, kept: list[Kept], published: list[Log]) -> None:
 def compare(own: Log, kept: list[Kept], published: list[Log]) -> None:
     """Compare kept links with the log of a bundle, `own`, and the published ones. Raises Wrong, NotChecked."""
     if not kept and not published:
-        raise NotChecked("no kept links were given: give --links")
+        raise NotChecked(
+            "no kept links were given: give --links, or --receipts that have some"
+        )
     logs = [own, *published]
     one_log = _united(logs)
     newest = max(one_log)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +25,9 @@ from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.jury_decisions import is_published, require_published
 from referee.store.records import OVER
+
+if TYPE_CHECKING:
+    from referee.evidence.kept_links import KeptLink
 
 LARGEST_FILE_BYTES = 2**32
 
@@ -113,7 +118,7 @@ def export_command(
 @click.option(
     "--receipts",
     type=any_path,
-    help="File with the receipts that the team's client kept.",
+    help="File with the receipts that the team's client kept, and the links of the log beside them.",
 )
 @click.option(
     "--key",
@@ -130,7 +135,7 @@ def export_command(
     "links",
     type=any_path,
     multiple=True,
-    help="File with links of the log that somebody kept: lpirc-client's, or a team's receipts. It may be repeated.",
+    help="File with links of the log that somebody kept: lpirc-client's, or another team's receipts. Repeatable.",
 )
 @click.option(
     "--chain",
@@ -160,7 +165,6 @@ def verify_command(
     """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
-    from referee.evidence.kept_links import read_kept
     from referee.evidence.published_chain import read_chain
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
 
@@ -177,7 +181,7 @@ def verify_command(
         if testset is None
         else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
-        kept=[kept for one in links for kept in read_kept(file_bytes(one), str(one))],
+        kept=_kept_links(links, receipts),
         chains=[read_chain(file_bytes(one), str(one)) for one in chains],
     )
     items = verify(data, given)
@@ -207,6 +211,16 @@ def verify_command(
         click.echo(
             f"Every check passed{'; not checked: ' if left else ''}{', '.join(left)}."
         )
+
+
+def _kept_links(links: Sequence[Path], receipts: Path | None) -> list[KeptLink]:
+    """Read the links of the given files, and those that a client has kept beside its receipts."""
+    from referee.evidence.kept_links import links_beside, read_kept
+
+    kept = [kept for one in links for kept in read_kept(file_bytes(one), str(one))]
+    if receipts is not None and receipts not in links:
+        kept += links_beside(file_bytes(receipts), str(receipts))
+    return kept
 
 
 def _head(text: str | None) -> tuple[int | None, str | None]:

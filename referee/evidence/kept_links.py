@@ -44,7 +44,19 @@ class KeptLink:
 def read_kept(text: bytes, name: str) -> list[KeptLink]:
     """Read the links of a file of JSON lines: kept by `lpirc-client links`, or beside receipts.
 
-    Lines without `log` are skipped. Raises RefereeError `bad-links` that names the line.
+    Raises RefereeError `bad-links` that names the line, or if there is no link.
+    """
+    found = links_beside(text, name)
+    if not found:
+        sentence = f"{name} holds no links of the log. Keep them with: lpirc-client links URL >> FILE"
+        raise RefereeError("bad-links", sentence)
+    return found
+
+
+def links_beside(text: bytes, name: str) -> list[KeptLink]:
+    """Read the links of JSON lines, and skip lines without `log`, such as receipts that an earlier client kept.
+
+    Raises RefereeError `bad-links` that names the line.
     """
     found = []
     for number, line in enumerate(text.removeprefix(BOM_UTF8).split(b"\n"), start=1):
@@ -59,9 +71,6 @@ def read_kept(text: bytes, name: str) -> list[KeptLink]:
                 f"{name}, line {number}: this is not a kept link; see docs/receipts.md."
             )
             raise RefereeError("bad-links", sentence) from None
-    if not found:
-        sentence = f"{name} holds no links of the log. Keep them with: lpirc-client links URL >> FILE"
-        raise RefereeError("bad-links", sentence)
     return found
 
 

@@ -53,7 +53,9 @@ def compare_links(
 ) -> str:
     """Compare what was kept with the log in a bundle, `own`, and with the published ones. Raises as `check_links`."""
     if not kept and not published:
-        raise NotChecked("No kept links of the log were given: give --links.")
+        raise NotChecked(
+            "No kept links of the log were given: give --links, or --receipts that have some."
+        )
     chains = [own, *published]
     _require_one(chains)
     links = _Sorted()

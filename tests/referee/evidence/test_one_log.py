@@ -288,12 +288,12 @@ def test_the_command_says_it_of_a_bundle_and_receipts_have_links_beside_them(
     first = json.loads(opened(judged.data)["events.jsonl.gz"].splitlines()[0])
     seen = {"events": first["before"], "link": first["previous"]}
 
-    def items(link: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def items(link: dict[str, Any] | None, *more: str) -> dict[str, dict[str, Any]]:
         """The items for receipts of which each has this link beside it."""
         lines = [json.loads(line) for line in judged.receipts.splitlines()]
         kept = [f"{json.dumps(line | {'log': link, 'by': 'eve'})}\n" for line in lines]
         receipts.write_text("".join(kept))
-        files = ["--receipts", str(receipts), "--links", str(receipts)]
+        files = ["--receipts", str(receipts), *more]
         asked = ["bundle", "verify", str(bundle), *files, "--json"]
         answer = CliRunner().invoke(main, asked)
         found = json.loads(answer.stdout.splitlines()[0])["items"]
@@ -301,10 +301,16 @@ def test_the_command_says_it_of_a_bundle_and_receipts_have_links_beside_them(
 
     right = items(seen)
     assert right["receipts"]["outcome"] == right["links"]["outcome"] == "ok"
+    twice = items(seen, "--links", str(receipts))
+    assert twice["links"] == right["links"], "a file given for both counts once"
+    none = items(None)
+    assert none["receipts"]["outcome"] == "ok"
+    assert none["links"]["outcome"] == "not checked"
     wrong = items(seen | {"link": "1" * 64})
     assert wrong["receipts"]["outcome"] == "ok"
     assert wrong["links"]["outcome"] == "failed"
     assert "eve" in wrong["links"]["sentence"]
     data = receipts.read_bytes()
-    told = SECOND_BUNDLE.verify(judged.data, receipts=data, links=[(data, "kept")])
-    assert told.failed() == ["links"]
+    for given in ([], [(data, "kept")]):
+        told = SECOND_BUNDLE.verify(judged.data, receipts=data, links=given)
+        assert told.failed() == ["links"]

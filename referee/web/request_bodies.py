@@ -130,12 +130,17 @@ def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
 
 def read_object(form: str) -> dict[str, object]:
     """Return the JSON object in the body. Raises RefereeError `bad-json`, which says that it must have this form."""
+    why = ""
     try:
         document = json.loads(read_body(present_request(), LARGEST_DOCUMENT_BYTES))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         document = None
+        if isinstance(error, json.JSONDecodeError):
+            why = f" It is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
     if not isinstance(document, dict):
-        raise RefereeError("bad-json", f"The body must be a JSON object: {{{form}}}.")
+        raise RefereeError(
+            "bad-json", f"The body must be a JSON object: {{{form}}}.{why}"
+        )
     return document
 
 

@@ -25,6 +25,10 @@ class CodedError(Exception):
         self.sentence = sentence
         self.facts = facts
 
+    def with_more(self, sentence: str) -> CodedError:
+        """Return the same failure with one more sentence at its end."""
+        return _again(type(self), self.code, f"{self.sentence} {sentence}", self.facts)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the error by its attributes, since subclasses take different arguments."""
         return _again, (type(self), self.code, self.sentence, self.facts)

@@ -91,7 +91,16 @@ def parse_detections(
     if parse is None:
         sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
         raise CodedError("unsupported-media-type", sentence, content_type=kind[:80])
-    return check_rows(parse(body), images, category_ids)
+    try:
+        return check_rows(parse(body), images, category_ids)
+    except CodedError as error:
+        # Rarely needed: a body that is accepted depends on nothing of it.
+        from lpirc_score.detections.mistaken_bodies import seeming
+
+        hint = seeming(body, kind, images, category_ids)
+        if not hint:
+            raise
+        raise error.with_more(hint) from None
 
 
 def _kind(content_type: str) -> str:

@@ -317,7 +317,7 @@ def test_escaped_names_are_names() -> None:
         (b'\n"image_id" c s a b c d\r\n1 1 .5 0 0 5 5\n', "line 2: it is"),
         (b"image\n" + b"1 1 .5 0 0 5 5\n" * 99_999, "line 1: it is"),
         (b"1 1 .5 0 0 5 5\nimage\n", "line 2: a row needs seven numbers"),
-        (b"1 1 x 0 0 5 5\n", "line 1: 'x' is not a number"),
+        (b"1 1 x 0 0 5 5\n", "line 1: confidence: 'x' is not a number"),
     ],
 )
 def test_a_header_is_refused_as_one(body: bytes, told: str) -> None:

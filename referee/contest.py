@@ -104,13 +104,7 @@ def open_contest(
     config = in_use or read_config(folder)
     require_metric(config.metric, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
-    try:
-        test_set = load_test_set(folder / config.testset)
-    except TestSetError as error:
-        sentence = (
-            f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
-        )
-        raise TestSetError(error.code, sentence, error.problems) from error
+    test_set = load_own_test_set(folder, config)
     with closing(Store.open(folder / DATABASE_NAME, only_looks=only_looks)) as store:
         _require_one_contest(folder, config, store)
         store.integrity.require_complete()
@@ -122,6 +116,16 @@ def open_contest(
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
             store.integrity.note_count()
+
+
+def load_own_test_set(folder: Path, config: ContestConfig) -> TestSet:
+    """Load the test set of the contest in `folder`. Raises TestSetError, which names the key of contest.toml."""
+    try:
+        return load_test_set(folder / config.testset)
+    except TestSetError as error:
+        where = f"{folder / CONFIG_NAME} has testset = {config.testset!r}"
+        sentence = f"{error.sentence}; {where}"
+        raise TestSetError(error.code, sentence, error.problems) from error
 
 
 def served_config(folder: Path) -> ContestConfig | None:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import Name, path_of, require_regular
-from lpirc_testsets.presence import is_file, is_folder, is_there
+from lpirc_testsets.presence import is_file, is_folder, is_there, not_a_folder
 from lpirc_testsets.values import is_name, json_value, shown
 
 FORMAT = "lpirc-testset"
@@ -232,7 +232,7 @@ def _manifest_text(folder: Path) -> str:
     path = folder / MANIFEST
     try:
         if not is_folder(folder):
-            raise TestSetError("testset-missing", f"{folder}: no such folder")
+            raise TestSetError("testset-missing", f"{folder}: {not_a_folder(folder)}")
         if not is_file(path):
             raise TestSetError(
                 "testset-not-a-testset",

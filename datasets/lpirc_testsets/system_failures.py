@@ -6,7 +6,7 @@ import errno
 
 REMEDIES = {
     errno.ENOENT: "check the path; its folder must exist",
-    errno.EEXIST: "it exists already and is not a folder; choose another name",
+    errno.EEXIST: "a folder is needed here; choose another name",
     errno.ENOTDIR: "a part of this path is a file, not a folder; check the path",
     errno.EISDIR: "a file is needed here, and this is a folder",
     errno.EACCES: "run this as the user who owns it, or give this user access with chmod",

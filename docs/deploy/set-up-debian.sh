@@ -17,9 +17,29 @@ DAYS=365
 say() { echo "== $*"; }
 refuse() { echo "set-up-debian.sh: $*" >&2; exit 2; }
 
+# Is there a process with this in its command line? A bare Debian has no pgrep.
+runs() {
+    for process in /proc/[0-9]*/cmdline; do
+        case $(tr '\0' ' ' <"$process" 2>/dev/null) in
+            *"$1"*) return 0 ;;
+        esac
+    done
+    return 1
+}
+
 [ $# -ge 1 ] || refuse "name the checkout or the release: sh set-up-debian.sh FROM [NAME ...]"
 FROM=$1
 shift
+case $FROM in
+    -*) refuse "$FROM is no folder, and there are no options: sh set-up-debian.sh FROM [NAME ...]" ;;
+esac
+for name in "$@"; do
+    case $name in
+        */*) refuse "'$name' is a URL or a path; give its name alone, such as referee.example.org" ;;
+        *.*:* | *:*[!0-9A-Fa-f:.]*) refuse "'$name' has a port; give its name alone, such as referee.example.org" ;;
+        '' | -* | *[!0-9A-Za-z.:*_-]*) refuse "'$name' is no name or address of a machine, such as referee.example.org" ;;
+    esac
+done
 [ "$(id -u)" = 0 ] || refuse "only root can set up a machine: run it by sudo"
 command -v apt-get >/dev/null || refuse "this is not Debian: it has no apt-get; follow README.md beside this file by hand"
 if [ -f "$FROM/Makefile" ] && [ -d "$FROM/referee" ]; then
@@ -74,7 +94,11 @@ if [ ! -e /etc/nginx/referee.key ]; then
         names="$names,$kind_of_name:$name"
     done
     (umask 077 && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days $DAYS \
-        -subj /CN=referee -addext "subjectAltName=$names" -keyout /etc/nginx/referee.key -out /etc/nginx/referee.crt 2>/dev/null)
+        -subj /CN=referee -addext "subjectAltName=$names" -keyout /etc/nginx/referee.key -out /etc/nginx/referee.crt 2>/dev/null) \
+        || {
+            rm -f /etc/nginx/referee.key /etc/nginx/referee.crt
+            refuse "openssl makes no certificate for $names; correct the names"
+        }
     chmod 644 /etc/nginx/referee.crt
 fi
 
@@ -108,9 +132,20 @@ say "the services"
 install -d /etc/systemd/system
 cp "$DEPLOY/referee.service" /etc/systemd/system/
 if [ ! -d /run/systemd/system ]; then
-    echo "No systemd runs here. Start both yourself:"
+    echo "No systemd runs here."
+    if runs "$REFEREE serve"; then
+        echo "The referee runs already; to take what is new, end it by Ctrl-C and start it again:"
+    else
+        echo "Start the referee yourself:"
+    fi
     echo "  runuser -u referee -- $REFEREE serve $CONTEST --host 127.0.0.1 --port 8080"
-    echo "  nginx"
+    if runs "nginx: master process"; then
+        echo "nginx runs already; to take what is new:"
+        echo "  nginx -s reload"
+    else
+        echo "Start nginx yourself:"
+        echo "  nginx"
+    fi
     exit 0
 fi
 systemctl daemon-reload

@@ -12,7 +12,7 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import file_bytes
-from referee.cli.output_paths import output_path
+from referee.cli.output_paths import output_path, zip_file
 from referee.cli.shared_options import (
     any_path,
     as_json,
@@ -69,8 +69,7 @@ def export_command(
     """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
     from referee.evidence.bundle_parts import export_bundle
 
-    if all_runs == (number is not None):
-        raise click.UsageError("Give either RUN or --all.")
+    _require_place(number, out, all_runs=all_runs)
     now = Clock().utc()
     with open_contest(folder) as contest:
         if number is not None:
@@ -106,6 +105,14 @@ def export_command(
         )
     if not numbers:
         click.echo("No run is closed yet.", err=True)
+
+
+def _require_place(number: int | None, out: Path, *, all_runs: bool) -> None:
+    """Fail unless one run is named, with the zip to write, or all runs with a folder."""
+    if all_runs == (number is not None):
+        raise click.UsageError("Give either RUN or --all.")
+    if number is not None:
+        zip_file.convert(out, None, click.get_current_context())
 
 
 @bundle.command("verify")
@@ -163,6 +170,7 @@ def verify_command(
     as_json: bool,
 ) -> None:
     """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
+    from referee.evidence.bundle_container import BadBundle
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
     from referee.evidence.published_chain import read_chain
@@ -184,7 +192,12 @@ def verify_command(
         kept=_kept_links(links, receipts),
         chains=[read_chain(file_bytes(one), str(one)) for one in chains],
     )
-    items = verify(data, given)
+    try:
+        items = verify(data, given)
+    except BadBundle as error:
+        hint = "a bundle is made by: referee bundle export RUN -o FILE"
+        sentence = f"{file}: {error.sentence.rstrip('.')}; {hint}"
+        raise RefereeError(error.code, sentence) from error
     if as_json:
         is_ok = all(item.outcome != "failed" for item in items)
         click.echo(json.dumps({"ok": is_ok, "items": [asdict(item) for item in items]}))

@@ -27,7 +27,8 @@ from referee.cli.home_contest import (
     serve,
 )
 from referee.cli.number_types import WholeNumber
-from referee.cli.shared_options import any_path, port_option
+from referee.cli.output_paths import folder_to_make
+from referee.cli.shared_options import port_option
 from referee.clock import Clock
 from referee.config.contest_text import Answers, config_text
 from referee.contest import create_contest, open_contest
@@ -54,7 +55,7 @@ class Pace:
 @click.command(epilog=WHICH_TO_TAKE)
 @click.option(
     "--folder",
-    type=any_path,
+    type=folder_to_make,
     help="Keep the contest in this new folder. With several days, only the last one is kept.",
 )
 @click.option(

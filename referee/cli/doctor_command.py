@@ -28,6 +28,7 @@ from referee.findings.host_findings import (
     failure_of,
     look_at_backup_folder,
     look_at_clock,
+    look_at_freeze,
     look_at_journal,
     look_whether_behind,
     require_free_space,
@@ -137,6 +138,7 @@ def _findings(
         with open_contest(folder) as contest:
             yield from failure_of(ContestKey.require, contest.key)
             yield from look_at_clock(contest.store)
+            yield from look_at_freeze(contest)
             yield from look_whether_behind(contest)
             yield from look_at_backup_folder(contest.folder, contest.config)
             yield from look_at_rules(contest)

@@ -22,6 +22,7 @@ from referee.cli.init_answers import (
     yes_option,
 )
 from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
@@ -41,7 +42,7 @@ DEFAULT_CATEGORIES = 10
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@click.argument("folder", type=folder_to_make)
 @click.option("--name", help="The contest's name; default: the folder's.")
 @click.option(
     "--testset", type=any_path, help="A test-set folder; default: a synthetic one."
@@ -174,7 +175,7 @@ def serve(
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@click.argument("folder", type=folder_to_make)
 @listening_options
 def setup(
     folder: Path,

@@ -14,6 +14,7 @@ import click
 from lpirc_score.cli.terminal_tables import one_line
 from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.operator_names import doer
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
@@ -45,7 +46,7 @@ NOT_SHOWN = ("action", "values", SALT)
 )
 @click.option(
     "--record",
-    type=any_path,
+    type=output_path,
     help="Write the record of the log to this file: each event's digest, from which its links follow.",
 )
 def log(

@@ -12,6 +12,7 @@ import click
 
 from lpirc_score.cli.number_type import Number
 from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import results_folder
 from referee.cli.shared_options import any_path, as_json, hexadecimal
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -28,7 +29,7 @@ MB = 1e6
 
 @click.command("publish")
 @click.argument("folder", metavar="CONTEST", type=any_path)
-@click.argument("out", metavar="OUT", type=any_path)
+@click.argument("out", metavar="OUT", type=results_folder)
 @click.option(
     "--every",
     "every_s",

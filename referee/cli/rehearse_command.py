@@ -26,6 +26,7 @@ from referee.cli.home_contest import (
     try_meter,
 )
 from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -101,7 +102,9 @@ BUNDLE_NAME = "bundle.zip"
     help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.",
 )
 @click.option(
-    "--out", type=any_path, help="The folder to create; default: rehearsals/<time>."
+    "--out",
+    type=folder_to_make,
+    help="The folder to create; default: rehearsals/<time>.",
 )
 @click.option(
     "--task",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.output_paths import output_path
+from referee.cli.output_paths import results_folder
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
@@ -55,7 +55,7 @@ WHILE_FROZEN = (
 )
 @click.option(
     "--out",
-    type=output_path,
+    type=results_folder,
     help="The folder for the reports; default: `reports` in the contest folder.",
 )
 @contest_folder

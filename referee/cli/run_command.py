@@ -14,7 +14,7 @@ from referee.cli.heat_command import make_heat
 from referee.cli.jury_commands import confirm as confirm_command
 from referee.cli.jury_commands import publish as publish_command
 from referee.cli.number_types import WholeNumber
-from referee.cli.output_paths import output_path
+from referee.cli.output_paths import results_folder
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
@@ -271,7 +271,7 @@ def versus(first: int, second: int, folder: Path) -> None:
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
 @click.option(
-    "--out", type=output_path, help="The folder to write to; default: run-RUN."
+    "--out", type=results_folder, help="The folder to write to; default: run-RUN."
 )
 @click.option(
     "--format",

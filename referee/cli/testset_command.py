@@ -12,6 +12,7 @@ from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.synthetic_truth import TASKS
 from lpirc_testsets.writing import require_new
 from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
 from referee.cli.testset_output import (
@@ -119,7 +120,10 @@ def check_command(folder: Path, show: int, *, as_json: bool) -> None:
 @click.option("--parts", required=True, help="Their shares: 80,20")
 @seed_option
 @click.option(
-    "--out", type=any_path, required=True, help="The new folders are OUT-1, OUT-2, ..."
+    "--out",
+    type=folder_to_make,
+    required=True,
+    help="The new folders are OUT-1, OUT-2, ...",
 )
 @show_option
 @as_json

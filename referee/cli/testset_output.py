@@ -28,10 +28,10 @@ from lpirc_testsets import (
 )
 from lpirc_testsets.truth_records import kind_of, truth_of
 from referee.cli.number_types import WholeNumber
-from referee.cli.shared_options import any_path
+from referee.cli.output_paths import folder_to_make
 
 out_option = click.option(
-    "--out", type=any_path, required=True, help="The new test-set folder."
+    "--out", type=folder_to_make, required=True, help="The new test-set folder."
 )
 show_option = click.option(
     "--show",

@@ -20,6 +20,7 @@ from lpirc_testsets.selection import subset
 from lpirc_testsets.stats import contact_sheet, statistics
 from lpirc_testsets.truth_records import truth_of
 from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path, as_json
 
 
@@ -53,7 +54,7 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 @click.argument("folder", type=any_path)
 @click.option(
     "--out",
-    type=any_path,
+    type=output_path,
     required=True,
     help="File for the picture, such as sheet.jpg or sheet.png",
 )

@@ -28,6 +28,7 @@ from referee.config.contest_values import (
 )
 from referee.config.journal_table import Journal
 from referee.config.rule_table import RuleTable
+from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
 from referee.errors import RefereeError
@@ -51,8 +52,6 @@ __all__ = [
 
 CONFIG_NAME = "contest.toml"
 LARGEST_INTEGER = 2**63
-LONGEST_LINE = 120
-"""Characters of a line of contest.toml that a sentence shows."""
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 SINGLE_TABLES: Mapping[str, type[Any]] = {
     "images": Images,
@@ -76,6 +75,9 @@ def read_config(folder: Path) -> ContestConfig:
         make = f"referee init {shlex.quote(str(folder))}, or in the browser: referee setup {shlex.quote(str(folder))}"
         sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
         raise RefereeError("contest-missing", sentence) from None
+    except NotADirectoryError:
+        sentence = f"{folder} is a file, and a contest is a folder; check the path."
+        raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error
     except UnicodeDecodeError as error:
@@ -90,7 +92,7 @@ def config_of(path: Path, text: str) -> ContestConfig:
     try:
         table = toml_table(text)
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, f"{error}{_toml_hint(text, error)}") from error
+        raise _unreadable(path, _not_toml(text, error)) from error
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
@@ -100,17 +102,15 @@ def _unreadable(path: Path, reason: str) -> RefereeError:
     return RefereeError("bad-config", f"{path} cannot be read: {reason}.")
 
 
-def _toml_hint(text: str, error: tomllib.TOMLDecodeError) -> str:
-    """Return the line that is not TOML, if the error names it, and what is usually wrong there."""
+def _not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
     found = re.search(r"at line (\d+)", str(error))
-    lines = text.splitlines()
+    lines = text.split("\n")
     if found is None or not 1 <= int(found[1]) <= len(lines):
-        return ""
-    line = lines[int(found[1]) - 1].strip()[:LONGEST_LINE]
-    return (
-        f": {line!r}; a text stands in quotes, true and false are written small, "
-        "and each key and table once"
-    )
+        return str(error)
+    number = int(found[1])
+    line = shown_line(lines[number - 1])
+    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,17 @@ class _Table:
                 return [f"line {number}"]
             if header and not at:
                 at = number
+        if not at and not self.name:
+            at = self._header(key)
         return [f"line {at}"] if at else []
+
+    def _header(self, table: str) -> int:
+        """Return the line of the first header of a table; 0 if there is none."""
+        header = re.compile(rf"\s*\[+\s*{re.escape(table)}\s*\]")
+        for number, line in enumerate(self.text.split("\n"), start=1):
+            if header.match(line):
+                return number
+        return 0
 
 
 def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
@@ -162,7 +172,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     single: dict[str, Any] = {}
     for key, kind in SINGLE_TABLES.items():
         if not isinstance(found := table.pop(key, {}), dict):
-            raise top.refused(key, f"{key} must be written as an [{key}] table.")
+            raise top.refused(key, f"{key} must be written as one table [{key}].")
         single[key] = kind(**_checked(kind, replace(top, name=key), found))
     rest = single | _checked(
         ContestConfig, top, table, given=("stations", "tracks", "prizes", *single)
@@ -218,7 +228,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         if isinstance(value, dict):
             return value
         raise where.refused(
-            key, f"{key} = {value!r} must be written as [tracks.{key}]."
+            key, f"{key} = {shown(value)} must be written as [tracks.{key}]."
         )
     if kind.startswith("datetime"):
         return _moment(where, key, value)
@@ -229,34 +239,39 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
             "bool": "true or false",
             "int": "a whole number",
         }.get(kind, "a number")
-        raise where.refused(key, f"{key} = {value!r} must be {words}.")
+        raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
     if not 0 <= value <= LARGEST_FIGURE or (
         value == 0 and key not in MAY_BE_0
     ):  # the first is false for NaN
         least = "of 0 or more" if key in MAY_BE_0 else "above 0"
-        raise where.refused(key, f"{key} = {value!r} must be a number {least}.")
+        raise where.refused(key, f"{key} = {shown(value)} must be a number {least}.")
     return float(value)
 
 
 def _moment(where: _Table, key: str, value: object) -> datetime:
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        form = "a time with its offset, unquoted: 2027-06-20T15:30:00+02:00."
-        raise where.refused(key, f"{key} = {str(value)!r} must be {form}")
+    if not isinstance(value, datetime):
+        form = f"a time with its offset, unquoted: {TIME_FORM}."
+        raise where.refused(key, f"{key} = {shown(value)} must be {form}")
+    if value.tzinfo is None:
+        form = f"{shown(value)}Z in UTC, or {shown(value)}+02:00"
+        words = f"{key} = {shown(value)} has no offset from UTC; write {form}."
+        raise where.refused(key, words)
     return value
 
 
 def _names(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise where.refused(key, f"{key} = {value!r} must be a list of names.")
+        raise where.refused(key, f"{key} = {shown(value)} must be a list of names.")
     return tuple(value)
 
 
 def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise where.refused(
-            key, f'{key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
+            key,
+            f'{key} = {shown(value)} must be a list of networks: ["192.168.1.0/24"].',
         )
     for one in value:
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.close_names import closest
+from lpirc_testsets.system_failures import reason_of
 from referee.errors import RefereeError
 from referee.registration.registered_names import folded, team_problem
 
@@ -25,7 +26,7 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
         content = file.read_bytes()
     except OSError as error:
         raise RefereeError(
-            "bad-team-list", f"{file} cannot be read: {error.strerror}."
+            "bad-team-list", f"{file} cannot be read: {reason_of(error)}."
         ) from error
     return teams_in(text_of_list(content, str(file)), str(file), present)
 

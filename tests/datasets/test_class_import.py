@@ -248,7 +248,9 @@ def test_a_folder_without_jpeg_is_refused_with_what_is_in_it(
         f"{folder}: no JPEG image in it or its subfolders, only p.png; name the folder that has them"
     )
     result = run("import", kind, "--images", tmp_path / "none", "--out", out)
-    assert str(result.exception) == f"{tmp_path / 'none'}: no such folder"
+    assert (
+        str(result.exception) == f"{tmp_path / 'none'}: no such folder; check the path"
+    )
     assert not out.exists()
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -41,6 +42,49 @@ def test_what_cannot_be_installed_is_refused_in_one_line(tmp_path: Path) -> None
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1
         assert told in done.stderr or "only root" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--help",), "--help is no folder, and there are no options"),
+        (("x", "https://board.example"), "'https://board.example' is a URL or a path"),
+        (("x", "board.example:443"), "'board.example:443' has a port; give its name"),
+        (("x", "192.168.1.2:443"), "'192.168.1.2:443' has a port; give its name alone"),
+        (("x", "B\u00fcro"), "'B\u00fcro' is no name or address of a machine"),
+        (("x", ""), "'' is no name or address of a machine"),
+    ],
+)
+def test_names_that_no_certificate_can_have_are_refused_first(
+    words: tuple[str, ...], told: str
+) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("name", ["2001:db8::2", "::ffff:1.2.3.4", "*.example.org"])
+def test_addresses_of_version_6_and_names_with_a_star_are_taken(name: str) -> None:
+    assert name not in run("no-such-folder", name).stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="only Linux")
+def test_it_sees_whether_a_program_runs_already() -> None:
+    function = re.search(r"^runs\(\) \{.*?^\}$", SCRIPT.read_text(), re.M | re.S)
+    assert function is not None
+    title = f"nginx: master process {os.getpid()}"
+    shell = ["sh", "-c", f'{function[0]}\nread -r title; runs "$title"']
+
+    def runs() -> bool:
+        return not subprocess.run(shell, input=title, text=True, check=False).returncode
+
+    assert not runs()
+    with subprocess.Popen([title, "60"], executable="/bin/sleep") as program:
+        try:
+            assert runs()
+        finally:
+            program.kill()
 
 
 def test_the_page_has_every_heading_of_the_script_in_its_order() -> None:

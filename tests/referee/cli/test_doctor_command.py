@@ -140,7 +140,7 @@ def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) ->
     assert codes(folder) == ["backup-folder"]
     told = called("doctor", str(folder)).stdout
     assert (
-        f"can be written into {folder / 'copies'}: make the folder, or name another one in [backup]"
+        f"[backup] folder = 'copies': There is no folder {folder / 'copies'} for backups; mount its disk, or make it"
         in told
     )
     (folder / "copies").mkdir()

@@ -104,3 +104,24 @@ def test_a_wrong_usage_is_told_with_what_to_do(arguments: list[str], told: str) 
     ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert told in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["log", "--contest", "day"],
+            "For a contest, this command takes the folder without it: referee log [FOLDER]\n",
+        ),
+        (
+            ["board", "--contest", "day"],
+            "No such option '--contest'. Write it behind the command: referee board COMMAND --contest\n",
+        ),
+    ],
+)
+def test_contest_where_it_does_not_stand_leads_to_where_it_does(
+    arguments: list[str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 2
+    assert ran.stderr.endswith(told)

@@ -47,6 +47,7 @@ from lpirc_score.files.curve_drawings import (
     write_curves,
     write_overlay,
 )
+from lpirc_score.files.reading import repeated_in
 from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
@@ -177,6 +178,9 @@ class _Scorer:
         self._engine = engine
         self._iou = iou
         self._truth = read_ground_truth(ground_truth, images)
+        repeated = repeated_in(ground_truth, self._truth)
+        if repeated is not None:
+            _warn(repeated)
         self._digest = truth_digest(ground_truth, self._truth, images)
         self._chosen = chosen_of(asked, self._truth)
         self._wanted = _wanted(asked, self._chosen)

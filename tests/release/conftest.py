@@ -116,8 +116,8 @@ def keeper(ready: Keeper) -> Iterator[Keeper]:
     yield ready
     ready.git("reset", "-q", "--hard", "as-it-was")
     ready.git("clean", "-qfdx")
-    if git.tagged(ready.root, f"v{NEXT}"):
-        ready.git("tag", "--delete", f"v{NEXT}")
+    for tag in git.tags(ready.root, "*"):
+        ready.git("tag", "--delete", tag)
     ready.key.unlink(missing_ok=True)
     ready.key.write_bytes(key)
     ready.key.chmod(0o600)

@@ -50,6 +50,11 @@ def tagged(root: Path, tag: str) -> str:
     return asked(root, "rev-list", "-n", "1", tag) if known else ""
 
 
+def tags(root: Path, pattern: str) -> list[str]:
+    """Return the tags that fit a pattern of git's."""
+    return asked(root, "tag", "--list", pattern).splitlines()
+
+
 def export(root: Path, folder: Path) -> None:
     """Write the tree of the commit into a folder, without git's own files."""
     folder.mkdir(parents=True)

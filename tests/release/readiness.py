@@ -50,6 +50,16 @@ def _of_git(root: Path, wanted: str) -> Iterator[str]:
             f"the tag {tag} is at {tagged[:12]}, not at {commit[:12]}: "
             "check out the tag, or choose another version"
         )
+    newest = _newest_tag(root)
+    if newest > (version.numbers(wanted) or ()):
+        found = ".".join(map(str, newest))
+        yield f"the tag v{found} is above {wanted}: choose a version above {found}"
+
+
+def _newest_tag(root: Path) -> tuple[int, ...]:
+    """The numbers of the highest version that has a tag; empty if none has."""
+    tagged = (version.numbers(one[1:]) for one in git.tags(root, "v*"))
+    return max(filter(None, tagged), default=())
 
 
 def _of_changelog(root: Path, wanted: str) -> Iterator[str]:

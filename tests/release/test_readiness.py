@@ -30,6 +30,13 @@ def test_a_commit_that_follows_the_steps_is_ready(keeper: Keeper) -> None:
     check(keeper.root, NEXT, keeper.key)
 
 
+def test_the_tag_of_the_release_before_is_no_reason(keeper: Keeper) -> None:
+    major, minor, _ = version.numbers(NEXT) or (0, 0, 0)
+    keeper.git("tag", f"v{major}.{minor - 1}.12")
+    keeper.git("tag", f"v{NEXT}")
+    check(keeper.root, NEXT, keeper.key)
+
+
 def test_a_version_is_written_into_every_place_and_nowhere_else(
     keeper: Keeper,
 ) -> None:
@@ -65,6 +72,12 @@ def a_tag_elsewhere(keeper: Keeper) -> None:
     keeper.git("tag", f"v{NEXT}")
     keeper.change("README.md", "# ", "#  ")
     keeper.commit()
+
+
+def a_tag_above(keeper: Keeper) -> None:
+    keeper.git("tag", "v999.10.0")
+    keeper.git("tag", "v999.9.0")
+    keeper.git("tag", "vnext")
 
 
 def an_older_part(keeper: Keeper) -> None:
@@ -135,6 +148,7 @@ def no_public_key(keeper: Keeper) -> None:
         (a_new_file, "scoring/lpirc_score/more.py is not committed"),
         (a_changed_file, "README.md is not committed"),
         (a_tag_elsewhere, f"the tag v{NEXT} is at"),
+        (a_tag_above, "choose a version above 999.10.0"),
         (an_older_part, f'power/pyproject.toml: version = " is 0.9.0, not {NEXT}'),
         (an_older_need, f'tracks/pyproject.toml: "lpirc-score== is 0.9.0, not {NEXT}'),
         (no_date, f"[{NEXT}] has no date"),

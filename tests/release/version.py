@@ -13,6 +13,12 @@ from tests.wheels.building import FOLDERS
 FORM = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
+def numbers(version: str) -> tuple[int, int, int] | None:
+    """Return the three numbers of a version, which sort as versions do; None if it is not one."""
+    found = FORM.fullmatch(version)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
 @dataclass(frozen=True)
 class Place:
     """A line of a file that names the version: what stands before it, and after it."""

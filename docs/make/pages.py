@@ -29,7 +29,7 @@ FOR_DEVELOPERS = "*For developers: why it is so.*"
 SHIM = Path(__file__).parent / "vendor"
 """Lets a page from a disk search: there a browser starts no worker."""
 PLACES = {
-    "decisions/*": 0.01,
+    "decisions/*": 0.002,
     "changelog.md": 0.05,
     "architecture.md": 0.1,
     "contributing.md": 0.1,
@@ -45,6 +45,8 @@ PLACES = {
     "lab.md": 2.0,
     "operators.md": 3.0,
     "receipts.md": 2.0,
+    "releasing.md": 1.5,
+    "rules.md": 1.5,
     "detectors.md": 2.0,
     "http.md": 1.5,
 }

@@ -49,7 +49,10 @@ def _listed(name: str) -> click.Command | None:
         command: click.Command = plugins.load(name).value
         return command
     if name in COMMANDS_OF_TRACKS:
-        words = "which is not installed here: pip install lpirc-tracks"
+        words = (
+            "which is not installed here: pip install ./tracks in the project's folder, "
+            "or lpirc_tracks-*.whl of the release"
+        )
         raise RefereeError(
             "tracks-missing", f"The command {name} is part of lpirc-tracks, {words}"
         )

@@ -88,7 +88,11 @@ def _build(
         check=False,
     )
     if done.returncode:
-        raise Refused(f"{folder.name} cannot be built: {done.stderr.strip()}")
+        said = done.stderr.strip() or done.stdout.strip() or "it said nothing"
+        raise Refused(
+            f"{folder.name} cannot be built: hatchling ended with the code "
+            f"{done.returncode}: {said}"
+        )
 
 
 def sha256_of(file: Path) -> str:

@@ -17,7 +17,7 @@ ENTRY = re.compile(r"^([a-z0-9-]+)==(\S+)(.*\n(?:[ ].*\n)*)", re.MULTILINE)
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 HEAD = """\
 # Installs the release with everything it needs, each file by its hash. In the folder of the release:
-#   python3 -m venv lpirc && lpirc/bin/pip install --require-hashes -r requirements.txt
+#   python3 -m venv ~/lpirc && ~/lpirc/bin/pip install --require-hashes -r requirements.txt
 """
 
 

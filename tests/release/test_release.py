@@ -261,9 +261,21 @@ def a_type_that_is_another(folder: Path) -> None:
     file.write_text(file.read_text().replace("vnd.in-toto", "vnd.in-other"))
 
 
+def another_name_of_the_key(folder: Path) -> None:
+    file = folder / provenance.NAME
+    file.write_text(file.read_text().replace('"keyid": "', '"keyid": "0'))
+
+
+def another_name_of_a_field(folder: Path) -> None:
+    file = folder / provenance.NAME
+    file.write_text(file.read_text().replace('"keyid"', '"keyie"'))
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
+        another_name_of_the_key,
+        another_name_of_a_field,
         a_changed_wheel,
         a_wheel_and_its_sum,
         everything_but_the_signature,
@@ -296,6 +308,7 @@ def test_another_key_fails(copied: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_pip_installs_all_of_it_by_hash_and_the_program_says_its_version(
     folder: Path, tmp_path: Path
 ) -> None:

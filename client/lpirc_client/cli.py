@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Sequence
 
-from lpirc_client import (
-    commands,
-    log_command,
-    progress,
-    team_status,
-    terminal,
-    trial,
-    work,
-)
-from lpirc_client.argument_parser import ArgumentParser
-from lpirc_client.completion import PrintCompletion
-from lpirc_client.errors import ClientError
-from lpirc_client.option_types import seconds, whole
+try:
+    import argparse
+    from importlib.metadata import version
+    from pathlib import Path
+    from typing import Any, Sequence
+
+    from lpirc_client import (
+        commands,
+        log_command,
+        progress,
+        team_status,
+        terminal,
+        trial,
+        work,
+    )
+    from lpirc_client.argument_parser import ArgumentParser
+    from lpirc_client.completion import PrintCompletion
+    from lpirc_client.errors import ClientError
+    from lpirc_client.option_types import seconds, whole
+except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
+    sys.stderr.write("lpirc-client: interrupted\n")
+    raise SystemExit(130) from None
 
 DONE = 0
 FAILED = 1

@@ -27,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"lpirc-harness: it needs Python 3.11 or later; this is {sys.version.split()[0]}"
         )
         return FAILED
-    from lpirc_client.harness import harness_commands
-
     try:
+        from lpirc_client.harness import harness_commands
+
         harness_commands.execute(build_parser().parse_args(arguments))
     except OSError as error:  # stdout is full, or its reader gone
         terminal.say(

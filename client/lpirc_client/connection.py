@@ -77,7 +77,7 @@ class Connection:
         receipts: ReceiptFile | None = None,
     ) -> None:
         self.url = require_url(url)
-        require_certificate(ca_cert)
+        require_certificate(ca_cert, url)
         parts = urlsplit(self.url)  # its connection is opened when it is used first
         self._prefix = requote_uri(parts.path)
         self._single = http.client.HTTPConnection(parts.hostname or "", parts.port)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Callable, TypeVar
+from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import NameResolutionError
 
 from lpirc_client.errors import (
     AnswerError,
+    BadCredentials,
     ClientError,
     ConnectionLost,
     NothingListens,
@@ -25,6 +27,7 @@ SHOWN_PROBLEMS = 3
 REFUSED_BODY = (413, 415, 422)
 BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 BY_CODE = {
+    "bad-credentials": BadCredentials,
     "window-closed": WindowClosed,
     "not-started": NotStarted,
     "not-found": UnknownRoute,
@@ -87,6 +90,10 @@ def not_a_referee(url: str, status: int) -> UnknownRoute:
     what = (
         f"status {status}, which is not a referee's answer; is this the referee's URL?"
     )
+    parts = urlsplit(url)
+    before = parts.path.rpartition("/v1/")[0]
+    if before:
+        what += f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
     return UnknownRoute("not-a-referee", f"{url} answered {what}")
 
 

@@ -32,6 +32,10 @@ class LogLink:
         return {"events": self.events, "link": self.link}
 
 
+SHOWN = 60
+"""Characters of a wrong line that are shown."""
+
+
 def link_from(value: object) -> LogLink | None:
     """Read a link as the referee or a file of kept links has it; None for anything else."""
     if not isinstance(value, Mapping):
@@ -74,7 +78,8 @@ def read_kept(path: Path) -> list[tuple[LogLink, str]]:
     try:
         written = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ClientError("bad-links", f"{path}: cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise ClientError("bad-links", f"{path}: cannot be read: {reason}") from error
     for number, line in enumerate(written, start=1):
         if not line.strip():
             continue
@@ -83,9 +88,8 @@ def read_kept(path: Path) -> list[tuple[LogLink, str]]:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise ClientError(
-                "bad-links", f"{path}, line {number}: this is no kept link"
-            )
+            what = f"this is no kept link, as `lpirc-client links URL` prints it: {line[:SHOWN]!r}"
+            raise ClientError("bad-links", f"{path}, line {number}: {what}")
         link = link_from(value.get("log"))
         if link is not None:
             where = f"{path}, line {number}, of {value.get('seen_utc', 'no time')}"

@@ -236,7 +236,8 @@ class ReceiptFile:
                 os.truncate(path, len(whole))
             self._file = path.open("ab", buffering=0)
         except (OSError, ValueError, AttributeError) as error:
-            what = f"receipts file {path}: {error}; choose another one"
+            reason = getattr(error, "strerror", None) or str(error)
+            what = f"receipts file {path}: {reason}; choose another one"
             raise ClientError("no-receipts-file", what) from error
         self._last = next(
             (one for one in reversed(lines) if isinstance(one.get("number"), int)), {}

@@ -88,7 +88,7 @@ def execute(options: argparse.Namespace) -> None:
     if options.meter is not None:
         metering.require_program()
         greeting["meter"] = metering.identity_at(options.meter)
-    key = password_from(options.key_file)
+    key = password_from(options.key_file, "key")
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
         is_announced = False

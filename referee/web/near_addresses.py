@@ -94,9 +94,8 @@ def _likeness_of_part(given: str, part: str) -> float:
 
 def _filled(given: Sequence[str], parts: Sequence[str], rule: str) -> str:
     """Return a rule's address with the given values of its variables."""
-    filled = [
-        mine if VARIABLE.fullmatch(part) else part
-        for mine, part in zip(given, parts, strict=True)
-    ]
+    filled = []
+    for mine, part in zip(given, parts, strict=True):
+        filled.append(mine if VARIABLE.fullmatch(part) else part)
     end = "/" if rule.endswith("/") else ""
     return f"/{'/'.join(filled)}{end}"

@@ -25,10 +25,6 @@ class CodedError(Exception):
         self.sentence = sentence
         self.facts = facts
 
-    def with_more(self, sentence: str) -> CodedError:
-        """Return the same failure with one more sentence at its end."""
-        return _again(type(self), self.code, f"{self.sentence} {sentence}", self.facts)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the error by its attributes, since subclasses take different arguments."""
         return _again, (type(self), self.code, self.sentence, self.facts)
@@ -43,6 +39,12 @@ def _again(
     error = kind.__new__(kind)
     CodedError.__init__(error, code, sentence, **facts)
     return error
+
+
+def with_more(error: CodedError, sentence: str) -> CodedError:
+    """Return the same failure with one more sentence at its end."""
+    longer = f"{error.sentence} {sentence}"
+    return _again(type(error), error.code, longer, error.facts)
 
 
 class BadRows(CodedError):

@@ -274,7 +274,8 @@ def test_passwords_come_from_file_or_environment_but_never_from_an_option(
     stderr = client("run", referee.url, *OWN, "--password-file", "none").stderr
     assert "cannot be read" in stderr
     stderr = client("run", referee.url, *OWN, LPIRC_PASSWORD="wrong").stderr
-    assert stderr == "lpirc-client: It is bad-credentials.\n"
+    who = "the team was 'alpha', the password LPIRC_PASSWORD"
+    assert stderr == f"lpirc-client: It is bad-credentials: {who}\n"
 
 
 @pytest.mark.parametrize(

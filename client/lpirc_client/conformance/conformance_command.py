@@ -77,7 +77,8 @@ def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float
     try:
         proxy = Proxy((host or "127.0.0.1", int(port)), options.url)
     except (OSError, ValueError, OverflowError) as error:
-        what = f"--proxy {options.proxy}: {error}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
+        reason = getattr(error, "strerror", None) or str(error)
+        what = f"--proxy {options.proxy}: {reason}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
         raise ClientError("bad-proxy", what) from error
     with proxy, suppress(KeyboardInterrupt):
         address = "http://{}:{}{}".format(

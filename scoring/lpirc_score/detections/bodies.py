@@ -14,7 +14,7 @@ from lpirc_score.detections.parsed_rows import ProblemList, Rows, plain
 from lpirc_score.detections.plausibility import implausible
 from lpirc_score.detections.row_checks import bad_rows, check_rows
 from lpirc_score.detections.text_body import parse_text
-from lpirc_score.errors import CodedError
+from lpirc_score.errors import CodedError, with_more
 
 PACKED = "application/octet-stream"
 ROW_BYTES = 28
@@ -100,7 +100,7 @@ def parse_detections(
         hint = seeming(body, kind, images, category_ids)
         if not hint:
             raise
-        raise error.with_more(hint) from None
+        raise with_more(error, hint) from None
 
 
 def _kind(content_type: str) -> str:

@@ -60,6 +60,18 @@ def test_a_missing_test_set_is_told_once_with_its_key(folder: Path) -> None:
     assert "contest.toml has testset = '../file'\n" in said
 
 
+def test_a_missing_test_set_of_a_track_is_told_with_track_and_key(
+    folder: Path, small_set: TestSet
+) -> None:
+    path = folder / "contest.toml"
+    rows = f'name = "phones"\nrule = "ovic-detection"\ntestset = "{small_set.folder}"'
+    track = f'[[tracks]]\n{rows}\nholdout = "no"\n'
+    path.write_text(f"{path.read_text()}\n{track}")
+    code, said = examined(folder)
+    assert code == 1
+    assert "no such folder; check the path; track 'phones' has holdout = 'no'." in said
+
+
 def test_a_freeze_in_the_past_is_told_before_the_first_run(folder: Path) -> None:
     change(folder, "name = ", "freeze_at = 2017-06-20T15:30:00+02:00\nname = ")
     code, said = examined(folder)

@@ -52,9 +52,13 @@ def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
     if track.rule_name == RESULTS:
         yield from _failure(partial(results_set, contest, track))
         return
-    for name in (track.testset, track.holdout):
-        if name:
-            yield from _failure(partial(load_test_set, contest.folder / name))
+    for key in ("testset", "holdout"):
+        name = getattr(track, key)
+        if not name:
+            continue
+        for found in _failure(partial(load_test_set, contest.folder / name)):
+            where = f"track {track.name!r} has {key} = {name!r}"
+            yield found._replace(sentence=f"{found.sentence}; {where}.")
 
 
 def _failure(look: Callable[[], object]) -> Iterator[Finding]:

@@ -142,8 +142,9 @@ watch-table: tools
 
 CONTEST ?= contest
 serve: setup
-	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST) --yes
-	@$(BIN)/referee serve $(CONTEST) $(ARGS)
+	@test -n "$(CONTEST)" || { echo "name the folder of the contest: make serve CONTEST=contest" >&2; exit 2; }
+	@test -e "$(CONTEST)/contest.toml" || $(BIN)/referee init "$(CONTEST)" --yes
+	@$(BIN)/referee serve "$(CONTEST)" $(ARGS)
 
 docs: tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)

@@ -10,6 +10,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.detections.form_body import FIELDS
+
 JSON = "application/json"
 PACKED = "application/octet-stream"
 FORM = "application/x-www-form-urlencoded"
@@ -17,6 +19,10 @@ COLUMNS = 7
 LOOKED_AT = 2**16
 """Bytes of a body that are looked at; the mistake is made in each row."""
 
+LONGEST_SHOWN = 80
+
+FIELD = re.compile(rb"(?:^|&)([^=&]+)=")
+FIELD_NAMES = b", ".join(FIELDS).decode()
 LINE = re.compile(
     rb"\s*[-+.\d][-+.\deE]*(?:[ \t]*[,; \t][ \t]*[-+.\deE]+){6}\s*(?:\n|$)"
 )
@@ -61,7 +67,7 @@ def seeming(
     if text[:1] in (b"[", b"{"):
         return f"It seems to be JSON; send it as Content-Type: {JSON}."
     if kind == FORM:
-        return _text_as(text)
+        return _text_as(text) or _other_fields(text)
     if SEMICOLONS.match(text):
         return "Separate numbers by commas or blanks, and write decimal points."
     return ""
@@ -77,6 +83,16 @@ def _text_as(text: bytes) -> str:
     if LINE.match(text):
         return "It seems to be rows of text; send those as Content-Type: text/plain."
     return ""
+
+
+def _other_fields(text: bytes) -> str:
+    """Return which fields of a form have names that are not read, such as image[] or class."""
+    names = dict.fromkeys(FIELD.findall(text))
+    others = [name for name in names if name not in (*FIELDS, b"token")]
+    if not others:
+        return ""
+    shown = b", ".join(others[:COLUMNS]).decode(errors="replace")[:LONGEST_SHOWN]
+    return f"The form has {shown!r}, which is not read: names are {FIELD_NAMES}."
 
 
 def _packed(

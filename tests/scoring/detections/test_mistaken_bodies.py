@@ -50,6 +50,8 @@ def numpy_file() -> bytes:
         (TEXT.replace(b" ", b","), "application/json", "Content-Type: text/plain"),
         (TEXT, FORM, "Content-Type: text/plain"),
         (TEXT, PACKED, "Content-Type: text/plain"),
+        (b"image=1&class=3&confidence=1&xmin=1", FORM, "'image, class', which is not"),
+        (b"image_name[]=1&CLASS_ID[]=3", FORM, "'image_name[], CLASS_ID[]', which"),
         (b"[1, 3, 0.5, 10, 20, 30, 40]", "application/json", "a list of rows"),
         (TEXT.replace(b" ", b";"), "text/csv", "by commas or blanks"),
         (

@@ -164,7 +164,9 @@ def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) 
         "192.168.1.20",
     )
     assert "not the address of a meter" in stated(wrong_meter)
-    assert str(file) in stated(called("init", str(file), "--testset", str(small_set)))
+    a_file = called("init", str(file), "--testset", str(small_set))
+    assert a_file.returncode == 2
+    assert f"{file} is a file, and a folder is needed" in a_file.stderr
     assert not (tmp_path / "x").exists()
 
 

@@ -75,7 +75,7 @@ def test_an_export_replaces_a_bundle_but_nothing_else(
         assert f"{path} is " in done.stderr
         assert done.stderr.endswith("; name another place.\n")
         assert path.read_bytes() == before
-    other = tmp_path / "notes.txt"
+    other = tmp_path / "notes.zip"
     other.write_text("mine")
     done = called(
         "bundle",

@@ -10,7 +10,12 @@ import pytest
 
 from tests.contest_day import TIMEOUT_S, program
 
-INTERRUPTED = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+# Where the tests run in the background of a shell, they have inherited that Ctrl-C is ignored.
+INTERRUPTED = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.kill(os.getpid(), signal.SIGINT)
+"""
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,9 @@ class Place(click.Path):
         """Return why nothing may be written there, as the end of a sentence that begins with the path, or ""."""
         place = path.absolute()
         for folder in (place, *place.parents):
+            # Asked first, so that a place that cannot be read is named itself, and no file below it.
+            if not is_folder(folder):
+                continue
             if is_file(folder / MANIFEST) and is_folder(folder / IMAGES):
                 where = f"is in the test set {folder}, where nothing may be added"
                 return f"{where}; {ELSEWHERE}"

@@ -118,3 +118,11 @@ def test_an_unknown_category_is_told_which_ids_there_are(
 def test_a_number_in_quotes_is_told_to_lose_them() -> None:
     told = refusal(b'[["1", 3, 0.5, 0, 0, 5, 5]]', "application/json")
     assert "image: '1' is not a number; write numbers without quotes" in told.sentence
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/csv", PACKED, FORM])
+@pytest.mark.parametrize("blank", [b" ", b", ", b";\t", b"\n", b"1 ", b"e", b"[ "])
+def test_a_refusal_of_any_length_ends_at_once(kind: str, blank: bytes) -> None:
+    """A pattern whose time grows with the square of the blanks let one team stall a worker for 40 s."""
+    body = b"1" + blank * (2**20 // len(blank)) + b"x"
+    assert refusal(body, kind).code

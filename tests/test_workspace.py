@@ -255,10 +255,10 @@ def test_make_serve_takes_a_folder_with_a_blank_and_none_without_a_name(
     program.chmod(0o755)
     make = ["make", "-s", "-o", "setup", "serve", f"BIN={tmp_path}"]
     command = [*make, f"CONTEST={contest}"]
-    # The tests run below a make themselves, whose options the new one would take.
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("MAKE")
-    }
+    # The tests run below a make themselves, whose options and ARGS the new one would take.
+    environment = dict(os.environ)
+    for name in ("MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "ARGS"):
+        environment.pop(name, None)
     done = subprocess.run(
         command,
         cwd=ROOT,

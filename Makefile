@@ -14,7 +14,7 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup extras tools rehearse demo test test-on wheels simulate mutants lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help moved setup extras tools rehearse demo test test-on wheels release simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -22,15 +22,17 @@ help:
 	@echo "make test       every test"
 	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
 	@echo "make wheels     all six wheels in dist/, each installed alone in a fresh environment, and tried"
+	@echo "make release VERSION=1.0.0 KEY=FILE  a release of this commit in dist/, checked, built twice and signed"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make mutants    small faults in the code of energy and windows, each of which a test must find; some 20 minutes"
 	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
 	@echo "                ARGS=\"--day last\": a season's last day, with 100 teams, devices that fail and a host switched off"
+	@echo "make watch-table  hours and figures of all parts of simulate and soak with ARGS=--watch; ARGS=--save keeps them"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make docs       the documents as a site in ./site, without network"
-	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"
+	@echo "make screenshots  take the pictures of the documents anew, from demo and rehearsal; needs Chromium"
 	@echo "make setup      only build $(VENV), with what running needs (requirements.lock)"
 	@echo "make extras     add Parquet, clusters and the runtimes of models (extras.lock)"
 	@echo "make tools      add the extras and the tools of test, lint and docs (development.lock)"
@@ -90,6 +92,13 @@ test-on:
 wheels: setup
 	$(BIN)/python -m tests.wheels
 
+# Every reason to refuse comes first, before an hour of checks, and again at the end: nothing may have changed since.
+release: tools
+	@test -n "$(VERSION)" -a -n "$(KEY)" || { echo "name both: make release VERSION=1.0.0 KEY=FILE" >&2; exit 2; }
+	@$(BIN)/python -m tests.release ready "$(VERSION)" --key "$(KEY)"
+	$(MAKE) lint test wheels
+	@$(BIN)/python -m tests.release make "$(VERSION)" --key "$(KEY)"
+
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
 # step by: make simulate ARGS="--days 1 --seed N"
 simulate: tools
@@ -127,14 +136,19 @@ MINUTES ?= 60
 soak: tools
 	@$(BIN)/python -m bench.soak --minutes $(MINUTES) $(ARGS)
 
+# The parts that simulate and soak leave in bench/watch with ARGS=--watch.
+watch-table: tools
+	@$(BIN)/python -m bench.watch_table $(ARGS)
+
 CONTEST ?= contest
 serve: setup
-	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST) --yes
-	@$(BIN)/referee serve $(CONTEST) $(ARGS)
+	@test -n "$(CONTEST)" || { echo "name the folder of the contest: make serve CONTEST=contest" >&2; exit 2; }
+	@test -e "$(CONTEST)/contest.toml" || $(BIN)/referee init "$(CONTEST)" --yes
+	@$(BIN)/referee serve "$(CONTEST)" $(ARGS)
 
 docs: tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
-	@echo "Open site/index.html through a server: $(BIN)/python -m http.server --directory site"
+	@echo "Open site/index.html in a browser; it needs no server and no network."
 
 screenshots: tools
 	$(BIN)/python docs/make/screenshots.py
@@ -161,6 +175,9 @@ lock: setup
 # The front-end pieces in referee/pages/static/vendor, from npm, with their checksums.
 vendor: setup
 	$(BIN)/python -m referee.pages.vendor
+
+.DEFAULT:
+	@echo "make: there is no target '$@'; make help lists the targets" >&2; exit 2
 
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals

@@ -23,7 +23,7 @@ PARTS = (
         "masks",
         "coverage",
     ),
-    *("models", "bundles", "client", "season"),
+    *("models", "bundles", "client", "season", "chaos"),
 )
 """Each is a module of this name with a function `measure`."""
 IN_PAGES = ("truth", "recording", "series", "coverage")
@@ -50,11 +50,23 @@ def main() -> None:
         default=(200, 5000),
         help="season: RUNS of IMAGES",
     )
+    parser.add_argument(
+        "--chaos",
+        type=int,
+        nargs=3,
+        default=(120, 500, 1),
+        metavar=("RUNS", "IMAGES", "SEED"),
+        help="chaos: RUNS of IMAGES, killed by SEED",
+    )
     options = parser.parse_args()
     for part in options.parts:
         if part not in PARTS:
             parser.error(f"there is no part {part!r}; the parts are {', '.join(PARTS)}")
-    arguments = {"serving": (options.beside,), "season": options.season}
+    arguments = {
+        "serving": (options.beside,),
+        "season": options.season,
+        "chaos": options.chaos,
+    }
     for part in options.parts or [part for part in PARTS if part != "coverage"]:
         module = import_module(f"bench.{part}")
         measured = module.measure(*arguments.get(part, ()))

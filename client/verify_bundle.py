@@ -2,6 +2,7 @@
 """The second verifier of run bundles: written from docs/bundle.md alone, it shares no code with the referee.
 
 python3 verify_bundle.py FILE [--testset DIR] [--receipts FILE] [--key HEX] [--head EVENTS:HEX]
+                                [--links FILE ...] [--chain FILE ...]
 
 It needs Python 3.11 and nothing else but the files verify_*.py beside it.
 """
@@ -21,11 +22,12 @@ import verify_items as items
 import verify_results as results
 from verify_budget import WITH_BUDGET
 from verify_formats import NotChecked, lines, sentence_of
+from verify_links import check_links, has_links, read_kept, read_log
 from verify_receipts import check_receipts
 from verify_records import Bundle
 from verify_rule import WITHOUT_LIMITS, rule_of
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 ITEMS = (
     "container",
     "signature",
@@ -36,6 +38,7 @@ ITEMS = (
     "run-chain",
     "meter-chain",
     "log-chain",
+    "links",
     "closing",
     "energy",
     "map",
@@ -123,6 +126,8 @@ def verify(
     truth: bytes | None = None,
     key: str | None = None,
     head: str | None = None,
+    links: list[tuple[bytes, str]] | None = None,
+    chains: list[tuple[bytes, str]] | None = None,
 ) -> Findings:
     """Verify a bundle. `truth` is the content of the test set's ground_truth.json; the rest are command options."""
     findings = Findings()
@@ -143,6 +148,8 @@ def verify(
     findings.item("run-chain", items.check_run_chain, bundle)
     findings.item("meter-chain", items.check_meter_chain, bundle)
     findings.item("log-chain", items.check_log_chain, bundle, head)
+    kept = _kept_files(links or [], receipts)
+    findings.item("links", _check_links, bundle, kept, chains or [])
     findings.item("closing", items.check_closing, bundle)
     findings.item("energy", items.check_energy, bundle)
     findings.item("result-signature", results.check_result_signature, bundle)
@@ -184,6 +191,27 @@ def verify(
     return findings
 
 
+def _kept_files(
+    links: list[tuple[bytes, str]], receipts: bytes | None
+) -> list[tuple[bytes, str]]:
+    """Return the files with kept links; the receipts are one of them if they have links."""
+    is_given = any(data == receipts for data, _ in links)
+    if receipts is None or is_given or not has_links(receipts):
+        return links
+    return [*links, (receipts, "the receipts")]
+
+
+def _check_links(
+    bundle: Bundle,
+    links: list[tuple[bytes, str]],
+    chains: list[tuple[bytes, str]],
+) -> None:
+    """Read the given files, each with its name, and check the kept links. Raises Wrong, NotChecked."""
+    kept = [one for file in links for one in read_kept(*file)]
+    published = [read_log(*file) for file in chains]
+    check_links(bundle, kept, published)
+
+
 # The command
 
 
@@ -202,12 +230,24 @@ def main() -> None:
     )
     parser.add_argument(
         "--receipts",
-        help="the receipts that the team's client kept of the run",
+        help="what the team's client kept of the run: receipts, and links beside them",
     )
     parser.add_argument("--key", help="the contest's public key")
     parser.add_argument(
         "--head",
         help="a head of the log that the board showed, as EVENTS:HEX or HEX",
+    )
+    parser.add_argument(
+        "--links",
+        action="append",
+        default=[],
+        help="links of the log that somebody kept; may be repeated",
+    )
+    parser.add_argument(
+        "--chain",
+        action="append",
+        default=[],
+        help="the published log, a list of links or a record; may be repeated",
     )
     asked = parser.parse_args()
 
@@ -224,6 +264,8 @@ def main() -> None:
         truth=truth,
         key=arguments.key(asked.key),
         head=_head(asked.head),
+        links=[(arguments.read(Path(one)), one) for one in asked.links],
+        chains=[(arguments.read(Path(one)), one) for one in asked.chain],
     )
     sys.stdout.write(lines(*_report(findings)))
     has_failed = findings.failed() != []

@@ -25,7 +25,7 @@ from verify_signature import need_signature
 
 Fields = dict[str, Any]
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 SIGNED = ("contest", "entry", "team", "track", "file", "size", "sha256", "received_utc")
 KINDS = dict.fromkeys(SIGNED, str) | {
     "entry": int,

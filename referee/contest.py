@@ -19,6 +19,7 @@ from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_named, task_names
 from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
@@ -78,10 +79,10 @@ class Contest:
         for station in self.config.stations:
             if station.name == name:
                 return station
-        names = ", ".join(station.name for station in self.config.stations)
+        names = [station.name for station in self.config.stations]
         raise RefereeError(
             "station-unknown",
-            f"There is no station {name!r}; the stations are {names}.",
+            f"There is no station {name!r}; the stations are {', '.join(names)}.{did_you_mean(name, names)}",
         )
 
 
@@ -103,13 +104,7 @@ def open_contest(
     config = in_use or read_config(folder)
     require_metric(config.metric, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
-    try:
-        test_set = load_test_set(folder / config.testset)
-    except TestSetError as error:
-        sentence = (
-            f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
-        )
-        raise TestSetError(error.code, sentence, error.problems) from error
+    test_set = load_own_test_set(folder, config)
     with closing(Store.open(folder / DATABASE_NAME, only_looks=only_looks)) as store:
         _require_one_contest(folder, config, store)
         store.integrity.require_complete()
@@ -121,6 +116,16 @@ def open_contest(
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
             store.integrity.note_count()
+
+
+def load_own_test_set(folder: Path, config: ContestConfig) -> TestSet:
+    """Load the test set of the contest in `folder`. Raises TestSetError, which names the key of contest.toml."""
+    try:
+        return load_test_set(folder / config.testset)
+    except TestSetError as error:
+        where = f"{folder / CONFIG_NAME} has testset = {config.testset!r}"
+        sentence = f"{error.sentence}; {where}"
+        raise TestSetError(error.code, sentence, error.problems) from error
 
 
 def served_config(folder: Path) -> ContestConfig | None:
@@ -139,7 +144,10 @@ def require_metric(metric: str, where: str) -> None:
         return
     if metric not in metric_names():
         known = ", ".join(metric_names())
-        sentence = f"{where}: metric = {metric!r} is unknown; the metrics are {known}."
+        meant = did_you_mean(metric, metric_names())
+        sentence = (
+            f"{where}: metric = {metric!r} is unknown; the metrics are {known}.{meant}"
+        )
         raise RefereeError("bad-config", sentence)
     try:
         metric_named(metric)

@@ -17,7 +17,10 @@ def client_version() -> str:
     try:
         return version("lpirc-client")
     except PackageNotFoundError:
-        sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
+        sentence = (
+            "The client, which this command runs, is not installed here: pip install ./client in the project's folder, "
+            "or lpirc_client-*.whl of the release"
+        )
         raise RefereeError("client-missing", sentence) from None
 
 
@@ -27,7 +30,7 @@ def require_tracks(config: ContestConfig) -> None:
         names = ", ".join(one.name for one in config.tracks)
         sentence = (
             f"contest.toml has [[tracks]] ({names}), but lpirc-tracks, which serves them, is not installed here: "
-            "pip install lpirc-tracks"
+            "pip install ./tracks in the project's folder, or lpirc_tracks-*.whl of the release"
         )
         raise RefereeError("tracks-missing", sentence)
 

@@ -14,11 +14,11 @@ def network(text: str) -> IPv4Network | IPv6Network:
     """
     try:
         read = ip_network(text)
-    except ValueError as error:
+    except ValueError:
         try:
             meant = ip_network(text, strict=False)
         except ValueError:
-            raise error from None
+            raise ValueError("write 192.168.1.20, or 192.168.1.0/24") from None
         raise ValueError(f"its network is {meant}") from None
 
     if isinstance(read, IPv4Network) or read.prefixlen < MAPPED_BITS:

@@ -31,7 +31,10 @@ def server_url(folder: Path) -> str | None:
 
 def is_served(folder: Path) -> bool:
     """Return True if a server of this contest folder is running."""
-    with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
+    with (
+        suppress(FileNotFoundError, NotADirectoryError),
+        (folder / LOCK_NAME).open() as lock,
+    ):
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

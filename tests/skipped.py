@@ -51,9 +51,10 @@ def keep_only_skipped(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def record(config: pytest.Config, names: list[str]) -> None:
-    """Remember what a run skipped; one with the option, or one that only collects, leaves the record as it is."""
+    """Remember what a run skipped; one of a part, or one that only collects, leaves the record as it is."""
     cache = _cache(config)
-    if cache is None or config.getoption(OPTION) or config.option.collectonly:
+    is_part = config.getoption(OPTION) or config.getoption("lf", default=False)
+    if cache is None or is_part or config.option.collectonly:
         return
     cache.set(RECORD, sorted(set(names)))
 

@@ -344,7 +344,8 @@ def test_without_tracks_the_referee_works_and_names_what_is_missing(
     (beside / "sitecustomize.py").write_text(WITHOUT_TRACKS)
     missing = (
         "contest.toml has [[tracks]] (fastest, results), but lpirc-tracks, which serves "
-        "them, is not installed here: pip install lpirc-tracks"
+        "them, is not installed here: pip install ./tracks in the project's folder, "
+        "or lpirc_tracks-*.whl of the release"
     )
     found = called(beside, "referee", "doctor", contest).stdout
     assert f"tracks-missing: {missing}" in found

@@ -83,6 +83,17 @@ def test_a_run_of_what_was_skipped_leaves_the_record_for_the_next(folder: Path) 
     assert "2 passed" in second.stdout
 
 
+def test_repeating_what_failed_leaves_the_record_as_it_is(folder: Path) -> None:
+    failing = folder / "test_failing.py"
+    failing.write_text("def test_of_a_limit():\n    assert False\n")
+    run(folder)
+    failing.write_text("def test_of_a_limit():\n    pass\n")
+    repeated = run(folder, "--last-failed")
+    again = run(folder, "--skipped-last-time", browser=True)
+    assert "1 passed" in repeated.stdout
+    assert "2 passed" in again.stdout
+
+
 def test_collecting_alone_leaves_the_record_as_it_is(folder: Path) -> None:
     run(folder)
     run(folder, "--collect-only", browser=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -236,3 +238,34 @@ def test_what_the_environment_installs_is_the_workspace() -> None:
 
     assert [*DISTRIBUTIONS] == [*FOLDERS.values()]
     assert {one for locks in INSTALLED.values() for one in locks} == {*LOCKS}
+
+
+@pytest.mark.parametrize(
+    ("contest", "told"),
+    [
+        ("my day", "<init><my day><--yes>\n<serve><my day>\n"),
+        ("", "name the folder of the contest: make serve CONTEST=contest\n"),
+    ],
+)
+def test_make_serve_takes_a_folder_with_a_blank_and_none_without_a_name(
+    tmp_path: Path, contest: str, told: str
+) -> None:
+    program = tmp_path / "referee"
+    program.write_text('#!/bin/sh\nprintf "<%s>" "$@"\necho\n')
+    program.chmod(0o755)
+    make = ["make", "-s", "-o", "setup", "serve", f"BIN={tmp_path}"]
+    command = [*make, f"CONTEST={contest}"]
+    # The tests run below a make themselves, whose options and ARGS the new one would take.
+    environment = dict(os.environ)
+    for name in ("MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "ARGS"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout or done.stderr).startswith(told)
+    assert done.returncode == (0 if contest else 2)

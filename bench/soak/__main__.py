@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
-from bench.soak import last_day, report
-from bench.soak.faults import Happened, drawn, happen
+from bench.soak import last_day, report, usual_day
 from bench.soak.site import Site
-
-FIRST_S = 10.0
-PAUSE_S = (8.0, 16.0)
+from bench.watch_parts import FOLDER, PART_S
 
 
 def main() -> None:
@@ -33,18 +28,27 @@ def main() -> None:
     parser.add_argument(
         "--teams", type=int, default=100, help="that hand in models on the last day"
     )
-    parser.add_argument("--seed", type=int, default=1, help="draws the faults")
+    text = "draws the faults (default: 1, with --watch the next)"
+    parser.add_argument("--seed", type=int, help=text)
     parser.add_argument(
         "--save", action="store_true", help="write the tables to docs/reliability.md"
     )
     parser.add_argument(
         "--keep", type=Path, help="a new folder for logs and journals, which stays"
     )
+    text = f"soak in parts of at most {PART_S / 60:g} minutes, each with a file in this folder (default: bench/watch)"
+    parser.add_argument("--watch", type=Path, nargs="?", const=FOLDER, help=text)
     options = parser.parse_args()
+    if options.watch is not None and (options.day == "last" or options.keep):
+        parser.error("--watch takes neither --day last nor --keep")
     if sys.platform != "linux":
         sys.exit("a soak needs Linux: it finds its victims in /proc and fills a disk")
     # Its processes and its disk are put away then, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if options.watch is not None:
+        is_good = usual_day.watch(options.watch, options.minutes, options.seed)
+        sys.exit(not is_good)
+    options.seed = options.seed or 1
     load: list[float] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name) if options.keep is None else options.keep.absolute()
@@ -53,7 +57,7 @@ def main() -> None:
             sys.exit(not _last_day(folder, options))
         site = Site(folder)
         try:
-            happened = _soak(
+            happened = usual_day.soak(
                 site,
                 random.Random(options.seed),  # noqa: S311 - nothing is secret
                 options.minutes * 60,
@@ -89,30 +93,6 @@ def _last_day(folder: Path, options: argparse.Namespace) -> bool:
         marks=marks,
     )
     return good
-
-
-def _soak(
-    site: Site,
-    chance: random.Random,
-    lasting_s: float,
-    load: list[float],
-) -> list[Happened]:
-    end_s = time.monotonic() + lasting_s
-    happened = list[Happened]()
-    time.sleep(FIRST_S)
-    for kind in drawn(chance, small_disk=site.is_small):
-        if time.monotonic() >= end_s:
-            break
-        sys.stderr.write(f"{time.strftime('%H:%M:%S')} {kind}\n")
-        try:
-            happened.append(happen(kind, site, chance))
-        except OSError as cannot:
-            sys.stderr.write(f"         left out: {cannot}\n")
-        except Exception:  # noqa: BLE001 - the hour goes on
-            traceback.print_exc()
-        load.append(os.getloadavg()[0])
-        time.sleep(chance.uniform(*PAUSE_S))
-    return happened
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sqlite3
 import sys
 import time
@@ -19,6 +17,7 @@ from bench.soak.client import lines_of
 from bench.soak.faults import Happened
 from bench.soak.reckoning import energies, keeping, longest_pause_s, window_errors
 from bench.soak.site import STATIONS, Site
+from bench.watch_parts import machine
 from referee.contest import Contest, open_contest
 from referee.store.records import ENERGY_MISSING, OVER, RUN_CLOSED, Run
 
@@ -27,6 +26,7 @@ BEGIN = "<!-- soak: make soak ARGS=--save -->"
 END = "<!-- end of the soak -->"
 POSTS = """SELECT run, idempotency_key AS key, sha256, row_count AS accepted, received_total, elapsed_s, number,
     lower(hex(previous)) AS previous, received_utc FROM posts ORDER BY id"""
+WINDOWS = "SELECT id, window_s FROM runs WHERE opened_utc IS NOT NULL"
 LAST_DAY_BEGIN = '<!-- last day: make soak ARGS="--day last --save" -->'
 LAST_DAY_END = "<!-- end of the last day -->"
 ZERO = (
@@ -80,6 +80,22 @@ def figures(site: Site) -> tuple[Rows, bool]:
         row("tracebacks in the logs", logs.count("Traceback"), 0),
     ]
     return rows, not kept["lost or altered"] and not kept["duplicated"]
+
+
+def kept_so_far(site: Site) -> dict[str, int] | None:
+    """Compare the journals with the database of a server that may be at work; None while it cannot be read."""
+    # The journals first: what is in them was stored before.
+    journal = [line for team in site.teams for line in lines_of(site.journal(team))]
+    try:
+        with closing(
+            sqlite3.connect(f"file:{site.contest / 'contest.db'}?mode=ro", uri=True)
+        ) as database:
+            database.row_factory = sqlite3.Row
+            stored = [dict(one) for one in database.execute(POSTS)]
+            windows = dict(database.execute(WINDOWS).fetchall())
+    except sqlite3.OperationalError:
+        return None
+    return {"runs": len(windows)} | keeping(journal, stored, windows)
 
 
 def _metered(contest: Contest, run: Run) -> dict[str, Any]:
@@ -147,17 +163,11 @@ def where(
     small_disk: bool,
 ) -> str:
     """What was soaked where and when, in one paragraph."""
-    models = [
-        line
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    machine = f"{os.cpu_count()} x {models[0].partition(': ')[2] if models else platform.machine()}"
     busy = f"Load average {mean(load or [0.0]):.1f}, at most {max(load, default=0.0):.1f}, with other work beside it."
     left_out = (
         "" if small_disk else " No small disk could be mounted: it was never full."
     )
-    return f"{time.strftime('%Y-%m-%d')}: {minutes:g} minutes, seed {seed}, on {machine}. {busy}{left_out}"
+    return f"{time.strftime('%Y-%m-%d')}: {minutes:g} minutes, seed {seed}, on {machine()}. {busy}{left_out}"
 
 
 def publish(

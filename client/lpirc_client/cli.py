@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Sequence
 
-from lpirc_client import commands, progress, team_status, terminal, trial, work
-from lpirc_client.completion import PrintCompletion
-from lpirc_client.errors import ClientError
-from lpirc_client.option_types import seconds, whole
+try:
+    import argparse
+    from importlib.metadata import version
+    from pathlib import Path
+    from typing import Any, Sequence
+
+    from lpirc_client import (
+        commands,
+        log_command,
+        progress,
+        team_status,
+        terminal,
+        trial,
+        work,
+    )
+    from lpirc_client.argument_parser import ArgumentParser
+    from lpirc_client.completion import PrintCompletion
+    from lpirc_client.errors import ClientError
+    from lpirc_client.option_types import seconds, whole
+except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
+    sys.stderr.write("lpirc-client: interrupted\n")
+    raise SystemExit(130) from None
 
 DONE = 0
 FAILED = 1
@@ -57,11 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    # No abbreviations: --password SECRET would pass for --password-file SECRET.
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="lpirc-client",
         description="Sample client of the LPIRC referee.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--version", action="version", version=f"lpirc-client {version('lpirc-client')}"
@@ -74,9 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     text = "fetch the images, run the detector, post the detections"
-    run = subparsers.add_parser(
-        "run", help=text, description="A run with a detector.", allow_abbrev=False
-    )
+    run = subparsers.add_parser("run", help=text, description="A run with a detector.")
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
@@ -89,9 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     text = "fetch the images, post recorded detections"
     about = "Make a run with recorded detections."
-    replay = subparsers.add_parser(
-        "replay", help=text, description=about, allow_abbrev=False
-    )
+    replay = subparsers.add_parser("replay", help=text, description=about)
     replay.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     replay.add_argument(
         "file",
@@ -105,6 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_check(subparsers)
     work.add_parser(subparsers)
     team_status.add_parser(subparsers, FROM_FILE, CA_CERT)
+    log_command.add_parser(subparsers, CA_CERT)
     return parser
 
 
@@ -207,7 +216,6 @@ def _add_check(subparsers: Any) -> None:
         help=text,
         description=CHECK,
         epilog=EXAMPLE,
-        allow_abbrev=False,
     )
     parser.set_defaults(refuse_usage=parser.error)
     parser.add_argument(
@@ -300,6 +308,7 @@ EXECUTE = {
     "check": _check,
     "work": work.execute,
     "status": team_status.execute,
+    "links": log_command.execute,
 }
 """Functions of the commands that make no run."""
 

@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 from lpirc_client import detectors, progress, replay, trial
-from lpirc_client.errors import ClientError
+from lpirc_client.errors import (
+    AnswerError,
+    BadCredentials,
+    ClientError,
+    NothingListens,
+)
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import (
@@ -28,12 +33,15 @@ from lpirc_client.run import (
 from lpirc_client.session import Session
 from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
-from lpirc_client.wire import Login
+from lpirc_client.wire import Login, login_from
 
 LOGIN_S = 2.0
 """Maximum seconds of a log-in. A window open for longer was opened earlier; with less time left, nobody can resume."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
+NOTHING_POSTED = (
+    "\nnothing was posted, so the accuracy is 0: check the detector or the recording"
+)
 STOP = (
     "\n--stop best: score {score:.4g} at {stopped_s:.0f} s; best one seen {best_score:.4g} at {best_s:.0f} s;"
     " expected for a run to the end {expected_at_end:.4g}"
@@ -43,21 +51,45 @@ STOP = (
 def execute(options: argparse.Namespace) -> None:
     """Run the command. Raises ClientError, or KeyboardInterrupt with a message on what to do next."""
     with ending_with(options.parent):
-        _contest(options)
+        try:
+            _contest(options)
+        except NothingListens as error:
+            if options.wait > 0:
+                raise
+            sentence = f"{error.sentence}, or wait for it with --wait S"
+            raise ClientError(error.code, sentence) from error
+        except BadCredentials as error:
+            raise with_credentials(error, options) from error
 
 
-def password_from(file: Path | None) -> str:
-    """Return the password from the file, else from LPIRC_PASSWORD, else from a prompt on a terminal."""
+def with_credentials(error: BadCredentials, options: argparse.Namespace) -> ClientError:
+    """Return a refused log-in with the team, and where the password came from."""
+    source = "typed"
+    if options.password_file is not None:
+        source = f"the first line of {options.password_file}"
+    elif os.environ.get("LPIRC_PASSWORD"):
+        source = "LPIRC_PASSWORD"
+    what = f"the team was {options.team!r}, the password {source}"
+    return ClientError(error.code, f"{error.sentence.rstrip('.')}: {what}")
+
+
+def password_from(file: Path | None, what: str = "password") -> str:
+    """Return the password from the file, else from LPIRC_PASSWORD, else from a prompt on a terminal.
+
+    `what` says what it is: the password of a team, or the key of a device.
+    """
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
         except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+            words = f"{reason}; its first line must be the {what}"
             raise ClientError(
-                "no-password", f"password file {file}: cannot be read: {error}"
+                "no-password", f"{what} file {file}: cannot be read: {words}"
             ) from error
         if not password:
             raise ClientError(
-                "no-password", f"password file {file}: its first line is empty"
+                "no-password", f"{what} file {file}: its first line is empty"
             )
         return password
     password = os.environ.get("LPIRC_PASSWORD", "")
@@ -65,7 +97,7 @@ def password_from(file: Path | None) -> str:
         return password
     if not sys.stdin.isatty():
         raise ClientError(
-            "no-password", "no password: give --password-file or set LPIRC_PASSWORD"
+            "no-password", f"no {what}: give --{what}-file or set LPIRC_PASSWORD"
         )
     return getpass.getpass("Password: ", stream=sys.stderr)
 
@@ -100,13 +132,17 @@ def _contest(options: argparse.Namespace) -> None:
             options
         )  # after the files are open: a detector may change the folder
         is_tried = options.command == "run" and not options.no_preflight
-        health = session.wait() if is_tried or plan.first > 1 else {}
+        is_replay = options.command == "replay"
+        health = session.wait() if is_tried or is_replay or plan.first > 1 else {}
         images = health.get("images")
         if isinstance(images, int) and plan.first > images:
             sentence = f"--first {plan.first} is too high: a run of this contest has {images} images. No run was opened"
             raise ClientError("image-unknown", sentence)
         if is_tried:
             trial.preflight(options.detector, options.preflight, health)
+        elif is_replay:
+            _try_recording(prepare, health)
+        _say_what_ends_it(plan.least_s, health)
         summary = _work(session, plan, prepare, options.progress)
     finally:
         session.close()
@@ -132,6 +168,28 @@ def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
         return replay.prepare(options.file, options.testset)
     options.detector = detectors.load(options.detector)
     return partial(detectors.answers_of, options.detector)
+
+
+def _try_recording(
+    prepare: Callable[[Login], Answer], health: Mapping[str, Any]
+) -> None:
+    """Raise ClientError before the log-in if the recording has an image or a category that the contest lacks."""
+    try:
+        login = login_from({"token": "", "run": "", "remaining_s": 0, **health})
+    except (KeyError, TypeError, ValueError):  # an older referee says less
+        return
+    try:
+        prepare(login)
+    except AnswerError as error:
+        sentence = f"{error.sentence}. No run was opened"
+        raise ClientError(error.code, sentence) from error
+
+
+def _say_what_ends_it(least_s: float, health: Mapping[str, Any]) -> None:
+    """Say that the window is shorter than the run is to last at least."""
+    window_s = health.get("window_s")
+    if isinstance(window_s, (int, float)) and least_s > window_s:
+        say(f"--least {least_s:g}: the window ends the run after {window_s:g} s")
 
 
 def _work(
@@ -207,6 +265,7 @@ def _in_words(summary: Summary) -> str:
             if stays_open
             else ""
         )
+        + (NOTHING_POSTED if summary.images > 0 and summary.detections == 0 else "")
         + f"\n{time_in_words(summary.time)}"
         + (STOP.format_map(summary.stop) if summary.stop else "")
     )

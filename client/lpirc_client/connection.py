@@ -25,15 +25,22 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from requests.utils import requote_uri
 
-from lpirc_client.errors import ClientError, ConnectionLost, TransientError, printable
+from lpirc_client.errors import (
+    ClientError,
+    ConnectionLost,
+    TransientError,
+    printable,
+)
 from lpirc_client.http_errors import (
     from_response,
     from_transport,
     json_object,
+    not_a_referee,
+    perhaps_tls,
     read_document,
 )
 from lpirc_client.receipts import ReceiptFile
-from lpirc_client.referee_url import is_url
+from lpirc_client.referee_url import require_certificate, require_url
 from lpirc_client.remaining_time import Window
 from lpirc_client.rows import JSON_TYPE
 from lpirc_client.terminal import say
@@ -69,14 +76,10 @@ class Connection:
         ca_cert: str | None = None,
         receipts: ReceiptFile | None = None,
     ) -> None:
-        if not is_url(url):
-            raise ClientError(
-                "bad-url", f"{url!r} is not a referee's URL; write http://host:port"
-            )
-        self.url = url.rstrip("/")
-        self._prefix = requote_uri(urlsplit(self.url).path)
-        parts = urlsplit(self.url)
-        # It is opened when it is used first.
+        self.url = require_url(url)
+        require_certificate(ca_cert, url)
+        parts = urlsplit(self.url)  # its connection is opened when it is used first
+        self._prefix = requote_uri(parts.path)
         self._single = http.client.HTTPConnection(parts.hostname or "", parts.port)
         self._authorization = ""
         self._http = requests.Session()
@@ -84,8 +87,7 @@ class Connection:
         self._adapter = HTTPAdapter()
         self._http.mount("http://", self._adapter)
         self._http.mount("https://", self._adapter)
-        if ca_cert is not None:
-            self._http.verify = ca_cert
+        self._http.verify = True if ca_cert is None else ca_cert
         self._ca_cert = ca_cert
         self.window = Window()
         self.receipts = receipts
@@ -122,13 +124,10 @@ class Connection:
         try:
             response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
         except ConnectionLost as error:
-            hint = (
-                "; does it speak TLS? Write https://"
-                if self.url.startswith("http://")
-                else ""
-            )
-            raise ConnectionLost(error.code, error.sentence + hint) from error
+            raise perhaps_tls(self.url, error) from error
         document = json_object(response)
+        if response.status_code == 404:
+            raise not_a_referee(f"{self.url}/v1/health", 404)
         if response.status_code != 200 or document.get("status") != "ok":
             raise from_response(f"{self.url}/v1/health", response)
         return document
@@ -281,6 +280,7 @@ class Connection:
         path: str,
         body: bytes | None = None,
         answer_s: float = ANSWER_S,
+        headers: dict[str, str] = JSON_BODY,
     ) -> requests.Response:
         """Send a request once, outside any run.
 
@@ -291,7 +291,7 @@ class Connection:
             path,
             (CONNECT_S, answer_s),
             body,
-            JSON_BODY,
+            headers,
         )
         if response.ok:
             return response

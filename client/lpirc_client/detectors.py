@@ -10,6 +10,7 @@ from traceback import walk_tb
 from typing import Any, Callable, Sequence
 
 from lpirc_client.answers import items_of
+from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
 from lpirc_client.rows import listed
 from lpirc_client.run import Answer
@@ -21,6 +22,11 @@ Detector = Callable[[bytes, Sequence[Category]], Any]
 
 NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
 """Path prefixes of files that belong to this package or the standard library."""
+
+FORMS = "sample, onnx:FILE, litert:FILE or module:function"
+
+MODELS = {".onnx": "onnx", ".tflite": "litert"}
+"""The adapter for each suffix of a model's file."""
 
 OWN_DETECTOR = (
     "name a detector of your own, which does not need it: --detector module:function"
@@ -37,17 +43,17 @@ def load(name: str) -> Detector:
         return _sample()
     module_name, _, function_name = name.partition(":")
     if not (module_name and function_name):
-        what = "must be sample, onnx:FILE, litert:FILE or module:function"
+        what = f"must be {FORMS}{_perhaps(name)}"
         raise ClientError("bad-detector", f"detector {name!r}: {what}")
     if module_name in ("onnx", "litert"):
         return _adapter(module_name, Path(function_name))
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    module = _module(module_name, here)
+    module = _module(module_name, here, function_name)
     function = getattr(module, function_name, None)
     if not callable(function):
-        what = f"{module_name} has no function {function_name!r}"
+        what = _no_function(module, module_name, function_name)
         raise ClientError("bad-detector", f"detector {name!r}: {what}")
     detector: Detector = function
     return detector
@@ -83,12 +89,55 @@ def for_task(detector: Detector, task: str) -> Detector:
     return sample_for(task)
 
 
-def _module(name: str, here: str) -> object:
+def _perhaps(name: str) -> str:
+    """Return which detector an incomplete name may mean, as the end of a sentence."""
+    file = Path(name)
+    if file.suffix in MODELS:
+        return f"; did you mean {MODELS[file.suffix]}:{name}?"
+    if file.suffix == ".py":
+        return f"; did you mean {file.stem}:detect, run in the folder of {file.name}?"
+    module, _, function = name.rpartition(".")
+    if module and function:
+        return f"; did you mean {module}:{function}?"
+    return f"; did you mean {name}:detect?" if name.isidentifier() else ""
+
+
+def _no_function(module: object, name: str, function: str) -> str:
+    """Return what a module has in place of a function."""
+    if hasattr(module, function):
+        kind = type(getattr(module, function)).__name__
+        return f"{function!r} of {name} is of type {kind}, not a function"
+    callables = [
+        one
+        for one in vars(module)
+        if not one.startswith("_") and callable(getattr(module, one))
+    ]
+    meant = closest(function, callables)
+    hint = "" if meant is None else f"; did you mean {name}:{meant}?"
+    return f"{name} has no function {function!r}{hint}"
+
+
+def _not_found(name: str, here: str, function: str) -> str:
+    """Return the sentence for a module that is not there."""
+    sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
+    if Path(function).suffix in MODELS:
+        return f"{sentence}; did you mean {MODELS[Path(function).suffix]}:{function}?"
+    own = [one.stem for one in Path(here).glob("*.py")]
+    if name.endswith(".py"):
+        return f"{sentence}; a module is named without .py: {name[:-3]}:{function}"
+    meant = closest(name, own)
+    return (
+        sentence if meant is None else f"{sentence}; did you mean {meant}:{function}?"
+    )
+
+
+def _module(name: str, here: str, function: str) -> object:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name == name:
-            sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
+        missing = name.partition(".")[0] if name.endswith(".py") else name
+        if isinstance(error, ModuleNotFoundError) and error.name in (name, missing):
+            sentence = _not_found(name, here, function)
         else:
             sentence = f"detector: importing {name!r} failed: {reason_of(error)}"
         raise ClientError("bad-detector", sentence) from error

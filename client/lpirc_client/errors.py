@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+EXTRAS = {
+    "completion": ("shtab",),
+    "detector": ("numpy", "pillow"),
+    "onnx": ("numpy", "onnxruntime", "pillow"),
+    "litert": ("ai-edge-litert", "numpy", "pillow"),
+    "models": ("ai-edge-litert", "flatbuffers", "numpy", "onnxruntime", "pillow"),
+}
+"""The packages of each extra by name: these can be installed wherever the client itself came from."""
+
 
 class ClientError(Exception):
     """A failure to report to the contestant.
@@ -30,8 +39,20 @@ class AnswerError(ClientError):
     """
 
 
+class BadCredentials(ClientError):
+    """The referee refused team or password."""
+
+
 class TransientError(ClientError):
     """No answer from the referee; the same request may succeed later."""
+
+
+class NothingListens(TransientError):
+    """No program accepts connections at the URL."""
+
+    def __init__(self, url: str) -> None:
+        sentence = f"{url}: nothing listens there; start the referee or check the port"
+        super().__init__("connection-refused", sentence)
 
 
 class ConnectionLost(TransientError):
@@ -64,7 +85,8 @@ def missing_extra(
 
     `instead` says what works without it.
     """
-    sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
+    install = f"pip install {' '.join(EXTRAS[extra])}"
+    sentence = f"{what} needs {module}, which is not installed: {install}"
     if instead:
         sentence += f". Or {instead}"
     return ModelError("missing-extra", sentence, missing=module)

@@ -49,6 +49,8 @@ def write_atomically(out: Path, text: str) -> None:
             os.fsync(file.fileno())
         partial.replace(os.path.realpath(out))  # a link stays a link
         _sync(partial.parent)
+    except OSError as error:  # of the partial file, whose name says nothing
+        raise OSError(error.errno, error.strerror, str(out)) from error
     finally:
         with suppress(OSError):
             partial.unlink()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Callable, TypeVar
+from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import NameResolutionError
 
 from lpirc_client.errors import (
     AnswerError,
+    BadCredentials,
     ClientError,
     ConnectionLost,
+    NothingListens,
     NotStarted,
     TransientError,
     UnknownRoute,
@@ -24,6 +27,7 @@ SHOWN_PROBLEMS = 3
 REFUSED_BODY = (413, 415, 422)
 BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 BY_CODE = {
+    "bad-credentials": BadCredentials,
     "window-closed": WindowClosed,
     "not-started": NotStarted,
     "not-found": UnknownRoute,
@@ -62,14 +66,9 @@ def from_transport(
             "timeout", f"{url}: connected, but no answer came in time"
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        hint = (
-            ""
-            if is_in_run
-            else "; start the referee, check the port, or wait for it with --wait"
-        )
-        return TransientError(
-            "connection-refused", f"{url}: nothing listens there{hint}"
-        )
+        if is_in_run:
+            return TransientError("connection-refused", f"{url}: nothing listens there")
+        return NothingListens(url)
     if isinstance(error, BROKEN):
         return ConnectionLost(
             "connection-lost", f"{url}: the connection broke: {_root_cause(error)}"
@@ -79,12 +78,30 @@ def from_transport(
     )
 
 
+def perhaps_tls(url: str, error: ConnectionLost) -> ConnectionLost:
+    """Return the error with a hint that a server which breaks plain connections may speak TLS."""
+    is_plain = url.startswith("http://")
+    hint = "; does it speak TLS? Write https://" if is_plain else ""
+    return ConnectionLost(error.code, error.sentence + hint)
+
+
+def not_a_referee(url: str, status: int) -> UnknownRoute:
+    """Return the error for an answer that is not a referee's, or of an address that no referee has."""
+    what = (
+        f"status {status}, which is not a referee's answer; is this the referee's URL?"
+    )
+    parts = urlsplit(url)
+    before = parts.path.rpartition("/v1/")[0]
+    if before:
+        what += f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
+    return UnknownRoute("not-a-referee", f"{url} answered {what}")
+
+
 def from_response(url: str, response: requests.Response) -> ClientError:
     """Return the referee's refusal, in its own words if it answered problem+json."""
     document = json_object(response)
     if "code" not in document:
-        what = f"status {response.status_code}, which is not a referee's answer; is this the referee's URL?"
-        return UnknownRoute("not-a-referee", f"{url} answered {what}")
+        return not_a_referee(url, response.status_code)
     code = str(document["code"])
     sentence = str(
         document.get("detail")

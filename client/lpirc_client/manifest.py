@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lpirc_client.errors import ClientError
 from lpirc_client.files import read_regular
-from lpirc_client.presence import is_there
+from lpirc_client.presence import is_file, is_there
 from lpirc_client.wire import Category
 
 NAME = "manifest.json"
@@ -47,6 +47,11 @@ def has_manifest(folder: Path) -> bool:
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a test-set folder. Raises ClientError `bad-testset`."""
+    if is_file(folder) or not is_there(folder / NAME):
+        sentence = f"{folder}: it is no folder of a test set: no {NAME} is in it"
+        if is_there(folder.parent / NAME):
+            sentence += f"; did you mean {folder.parent}?"
+        raise ClientError("bad-testset", sentence)
 
     def parse(document: Any) -> Manifest:
         images = tuple(

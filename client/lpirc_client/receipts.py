@@ -15,6 +15,7 @@ from typing import Any
 
 from lpirc_client.errors import ClientError, printable
 from lpirc_client.files import read_regular
+from lpirc_client.log_links import SeenLinks, link_from, now_utc
 from lpirc_client.presence import is_there
 from lpirc_client.terminal import say
 from lpirc_client.wire import Receipt
@@ -61,6 +62,7 @@ class ReceiptFile:
         self._last: dict[str, Any] = {}
         self._rules: dict[str, Any] = {}
         self._given = self._lost = 0
+        self._seen = SeenLinks()
         self._is_older = False  # a POST was acknowledged without a receipt
         self._open(path)
 
@@ -132,6 +134,7 @@ class ReceiptFile:
             received_total=receipt.received_total,
             sha256=receipt.sha256,
         )
+        kept.update(self._new_link(receipt))
         self._append(kept)
         what = f"receipt {kept['number']}"
         last = self._last
@@ -161,6 +164,20 @@ class ReceiptFile:
                 f"it covers {kept['readings']} readings, fewer than the {last['readings']} of receipt {last['number']}",
             )
         self._last = kept if isinstance(kept["number"], int) else last
+
+    def _new_link(self, receipt: Receipt) -> dict[str, Any]:
+        """Return the log's link to keep beside a receipt, with the time, if it is another one than before; or warn."""
+        found = link_from(receipt.log)
+        if found is None or found == self._seen.last:
+            return {}
+        wrong = self._seen.see(found)
+        if wrong is not None:
+            say(
+                printable(
+                    f"WARNING: the contest's log was rewritten: {wrong}. The run goes on; keep {self.path}."
+                )
+            )
+        return {"log": found.values, "seen_utc": now_utc()}
 
     def close(self, closing: object) -> None:
         """Append the closing receipt of the run, and warn unless it covers the last kept one."""
@@ -219,7 +236,8 @@ class ReceiptFile:
                 os.truncate(path, len(whole))
             self._file = path.open("ab", buffering=0)
         except (OSError, ValueError, AttributeError) as error:
-            what = f"receipts file {path}: {error}; choose another one"
+            reason = getattr(error, "strerror", None) or str(error)
+            what = f"receipts file {path}: {reason}; choose another one"
             raise ClientError("no-receipts-file", what) from error
         self._last = next(
             (one for one in reversed(lines) if isinstance(one.get("number"), int)), {}
@@ -227,6 +245,8 @@ class ReceiptFile:
         self._rules = next(
             (one for one in reversed(lines) if "rules_sha256" in one), {}
         )
+        links = (link_from(one.get("log")) for one in reversed(lines))
+        self._seen = SeenLinks(next(filter(None, links), None))
 
     def _append(self, kept: Mapping[str, Any]) -> None:
         self._given += 1

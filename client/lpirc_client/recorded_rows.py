@@ -19,6 +19,8 @@ from lpirc_client.wire import Category
 
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 NAMES = ("image", "category", *NUMBERS)
+FORM = "CSV with a header, or rows of seven numbers"
+MOST_SHOWN = 20
 ALIASES = {"class": "category"}
 
 Values = Tuple[float, float, float, float, float]
@@ -45,6 +47,8 @@ def read(path: Path) -> Recording:
             return _collect(path, _fields(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, UnicodeDecodeError):
+            reason = "it is not text in UTF-8; give a CSV file or rows of seven numbers"
         raise ClientError(
             "bad-recording", f"{path}: cannot be read: {reason}"
         ) from error
@@ -101,16 +105,23 @@ def _fields(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
 def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recording:
     recording = Recording(path)
     order: Sequence[int] = range(len(NAMES))
+    header_names: Sequence[str] = NAMES
     width = 0
     for line, fields in lines:
         if not width:
+            if fields[0][:1] in ("[", "{"):
+                raise _bad(path, line, f"this seems to be JSON; give {FORM}")
             header = _header(path, line, fields)
             order = header or order
+            header_names = fields if header else NAMES
             width = len(fields) if header else len(NAMES)
             if header:
                 continue
         if len(fields) != width:
-            raise _bad(path, line, f"{len(fields)} values instead of {width}")
+            what = (
+                f"{len(fields)} values instead of {width}{_why(fields, header_names)}"
+            )
+            raise _bad(path, line, what)
         _add(recording, line, [fields[column] for column in order])
     return recording
 
@@ -123,12 +134,33 @@ def _header(
     """Return the column of each of NAMES, or None if the line is a row and not a header."""
     names = [name.lower() for name in fields]
     names = [ALIASES.get(name, name) for name in names]
-    if not set(NUMBERS) & set(names):
+    is_ours = bool(set(NUMBERS) & set(names))
+    has_number = any(whole(text) is not None or _is_number(text) for text in fields)
+    has_semicolon = any(";" in text for text in fields)
+    if not is_ours and (len(fields) == 1 or has_number or has_semicolon):
         return None
     missing = [name for name in NAMES if name not in names]
     if missing:
-        raise _bad(path, line, f"the header lacks {', '.join(missing)}")
+        has = "" if is_ours else f"; it has {', '.join(fields[:MOST_SHOWN])}"
+        raise _bad(path, line, f"the header lacks {', '.join(missing)}{has}")
     return [names.index(name) for name in NAMES]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(_plain(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _why(fields: Sequence[str], names: Sequence[str]) -> str:
+    """Return what a line of another number of values seems to be, as the end of a sentence."""
+    if any(";" in text for text in fields):
+        return "; semicolons separate its values: save it with commas, and with points in numbers"
+    if len(fields) > MOST_SHOWN:
+        return ""
+    return f", which are {', '.join(names)}"
 
 
 def _add(

@@ -32,6 +32,9 @@ def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
     The returned function raises AnswerError if recording and contest do not match.
     """
     recording = read(file)
+    if not recording.rows:
+        sentence = f"{file}: it holds no detections, so a run would have the accuracy 0"
+        raise ClientError("bad-recording", sentence)
     if testset is None:
         by_number = _group(recording, _referee_numbers(recording))
         return lambda login: _by_number(recording, by_number, login)

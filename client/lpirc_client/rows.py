@@ -7,6 +7,7 @@ before it is sent.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from array import array
@@ -69,11 +70,15 @@ def listed(number: int, found: Any) -> Iterable[Any]:
     """
     if hasattr(found, "tolist"):
         found = found.tolist()
+    expected = "rows, [] where nothing is found"
+    if inspect.iscoroutine(found):
+        found.close()
+        expected = "rows: `detect` must be a plain function, not an async one"
     if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
         facts = {
             "what": "the answer",
             "value": _shown(found),
-            "expected": "rows, [] where nothing is found",
+            "expected": expected,
         }
         sentence = "image {number}: {what} is {value}; expected {expected}".format(
             number=number, **facts

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
-from lpirc_client.commands import password_from
+from lpirc_client.commands import password_from, with_credentials
 from lpirc_client.connection import Connection
-from lpirc_client.errors import ClientError, printable
+from lpirc_client.errors import BadCredentials, ClientError, printable
 from lpirc_client.http_errors import read_document
 from lpirc_client.terminal import result
 from lpirc_client.wire import DETECTIONS
@@ -26,9 +26,7 @@ def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
     """Add the command to the command line; the arguments are the help of options that other commands have, too."""
     text = "show the team's place in the queue, runs, refusals, uploads and answers"
     about = "Show what the referee tells the team about itself. No run is opened."
-    parser = subparsers.add_parser(
-        "status", help=text, description=about, allow_abbrev=False
-    )
+    parser = subparsers.add_parser("status", help=text, description=about)
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--team", required=True, help="the team's name")
@@ -50,7 +48,10 @@ def execute(options: argparse.Namespace) -> None:
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize("Basic " + base64.b64encode(credentials).decode())
         answer = connection.ask("GET", PATH)
-        document, lines = read_document(answer, 200, _read)
+        try:
+            document, lines = read_document(answer, 200, _read)
+        except BadCredentials as error:
+            raise with_credentials(error, options) from error
     if options.json:
         result(json.dumps(document))
         return

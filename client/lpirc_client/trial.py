@@ -17,7 +17,7 @@ from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import has_manifest, read_manifest
 from lpirc_client.mean_ap import mean_ap
 from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
-from lpirc_client.presence import is_folder
+from lpirc_client.presence import is_file, is_folder, is_there
 from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category, task_from
@@ -26,6 +26,7 @@ REFUSED = "refused"
 WARNED = "warned"
 FAILED = "the detector failed"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
+TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
@@ -149,6 +150,11 @@ def execute(options: argparse.Namespace) -> None:
         categories = [
             Category(number, name.strip()) for number, name in enumerate(names, start=1)
         ]
+        if not categories:
+            sentence = (
+                f"{options.categories}: it names no category; write one name per line"
+            )
+            raise ClientError("bad-categories", sentence)
     trial = Trial(detector, tuple(categories))
     for name in list(images)[: options.limit]:
         trial.look(name, _read(images[name]))
@@ -188,9 +194,12 @@ def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
         if one.suffix.lower() in (".jpg", ".jpeg")
     }
     if not images:
-        raise ClientError(
-            "no-images", f"{folder}: neither a test set nor a folder with JPEG files"
-        )
+        what = "neither a test set nor a folder with JPEG files"
+        if not is_there(folder):
+            what = "there is no such folder"
+        elif is_file(folder):
+            what = "it is a file; give the folder with the images"
+        raise ClientError("no-images", f"{folder}: {what}")
     return images, ()
 
 
@@ -229,10 +238,29 @@ def _truth_of(
         ]
         return {name: ids[name] for name in images}, objects, categories
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        sentence = (
-            f"{file}: not the ground truth of these images in COCO format: {error!r}"
-        )
+        why = _why_no_truth(file, images)
+        sentence = f"{file}: not the ground truth of these images in COCO format: {why}"
         raise ClientError("bad-ground-truth", sentence) from error
+
+
+def _why_no_truth(file: Path, images: Mapping[str, Path]) -> str:
+    """Return what a file of ground truth lacks."""
+    try:
+        document = json.loads(_read(file))
+    except ValueError:
+        return "it is not JSON"
+    if not isinstance(document, dict):
+        return "it is no object with images, categories and annotations, but COCO's results perhaps"
+    missing = [key for key in TRUTH_LISTS if not isinstance(document.get(key), list)]
+    if missing:
+        return f"it has no list {missing[0]!r}"
+    names = [
+        one.get("file_name") for one in document["images"] if isinstance(one, dict)
+    ]
+    unknown = [name for name in images if name not in names]
+    if unknown:
+        return f"it has no image {unknown[0]!r}"
+    return "an entry lacks a value, or has one of another type"
 
 
 def _document(trial: Trial, images: int) -> dict[str, Any]:

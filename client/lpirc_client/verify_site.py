@@ -25,7 +25,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Iterator, Tuple
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 KIND = "urn:lpirc-referee:site"

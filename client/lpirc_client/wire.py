@@ -54,7 +54,8 @@ class Receipt:
     """The answer to a POST: `accepted` rows of it, `received_total` rows in the run, and the body's SHA-256.
 
     `warnings` name likely mistakes in rows that count all the same. `chain` is the receipt's link in the run's hash
-    chain (docs/receipts.md of the project), as the referee gave it; None if the referee has no chain.
+    chain (docs/receipts.md of the project), as the referee gave it; None if the referee has no chain. `log` is the
+    newest public link of the contest's log, with the number of its events; None if the referee gave none.
     """
 
     accepted: int
@@ -62,6 +63,7 @@ class Receipt:
     sha256: str
     warnings: tuple[str, ...] = ()
     chain: Mapping[str, Any] | None = None
+    log: Mapping[str, Any] | None = None
 
 
 def login_from(document: Mapping[str, Any]) -> Login:
@@ -93,12 +95,14 @@ def receipt_from(document: Mapping[str, Any]) -> Receipt:
     """Read the answer to a POST. Raises KeyError, TypeError or ValueError for anything else."""
     warnings = tuple(map(str, document.get("warnings", ())))
     chain = document.get("receipt")
+    log = document.get("log")
     return Receipt(
         int(document["accepted"]),
         int(document["received_total"]),
         str(document["sha256"]),
         warnings,
         chain if isinstance(chain, dict) else None,
+        log if isinstance(log, dict) else None,
     )
 
 

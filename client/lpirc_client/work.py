@@ -49,9 +49,7 @@ PASSED_ON = (
 def add_parser(subparsers: Any) -> None:
     """Add the command to the command line."""
     text = "measure the models that wait for this device at a referee"
-    parser = subparsers.add_parser(
-        "work", help=text, description=__doc__, allow_abbrev=False
-    )
+    parser = subparsers.add_parser("work", help=text, description=__doc__)
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--name", required=True, help="the name of this device in the contest")
@@ -90,7 +88,7 @@ def execute(options: argparse.Namespace) -> None:
     if options.meter is not None:
         metering.require_program()
         greeting["meter"] = metering.identity_at(options.meter)
-    key = password_from(options.key_file)
+    key = password_from(options.key_file, "key")
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
         is_announced = False

@@ -123,11 +123,17 @@ def parse_coco(
     return CocoDocument(ground_truth, sizes)
 
 
+LISTS = "an object with images, annotations and categories"
+
+
 def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
     try:
         document = json_value(text)
     except ValueError as error:
         raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+    if isinstance(document, list):
+        sentence = f"{path}: a list, as detections in COCO's form are, and no ground truth, which is {LISTS}"
+        raise TestSetError("ground-truth-unreadable", sentence)
     for key in ("images", "annotations", "categories"):
         if not isinstance(document, dict) or not isinstance(document.get(key), list):
             raise TestSetError(

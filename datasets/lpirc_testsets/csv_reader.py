@@ -20,6 +20,9 @@ from lpirc_testsets.values import finite_number, integer, shown
 
 COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
 
+CONFIDENCES = frozenset({"confidence", "score"})
+"""Columns that detections have, and no ground truth."""
+
 
 def read_csv(path: Path) -> GroundTruth:
     """Read ground truth from CSV. Raises TestSetError as `read_ground_truth` does."""
@@ -113,7 +116,11 @@ def csv_lines(
     if header not in headers:
         wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
         text = ",".join(header)
+        if not lines:
+            raise TestSetError("ground-truth-unreadable", f"{path}: the file is empty")
         sentence = f"{path}: the header is {shown(text)}, expected {wanted}{other_separator(text)}"
+        if CONFIDENCES.intersection(header):
+            sentence += "; it has confidences, as detections have: is it given in place of the ground truth?"
         raise TestSetError("ground-truth-unreadable", sentence)
     problems = Problems()
     for line, cells in lines:

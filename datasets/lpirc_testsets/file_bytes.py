@@ -12,6 +12,7 @@ from pathlib import Path
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
 from lpirc_testsets.presence import is_file, is_folder, is_there
+from lpirc_testsets.system_failures import reason_of
 from lpirc_testsets.values import shown
 
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
@@ -51,10 +52,12 @@ def read_text(path: Path) -> str:
     try:
         return utf8_text(path, file_bytes(path))
     except FileNotFoundError as error:
-        raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
+        raise TestSetError(
+            "ground-truth-missing", f"{path}: no such file; check the path"
+        ) from error
     except OSError as error:
         raise TestSetError(
-            "ground-truth-unreadable", f"{path}: {error.strerror}"
+            "ground-truth-unreadable", f"{path}: {reason_of(error)}"
         ) from error
 
 

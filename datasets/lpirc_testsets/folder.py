@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import Name, path_of, require_regular
-from lpirc_testsets.presence import is_file, is_folder, is_there
+from lpirc_testsets.presence import is_file, is_folder, is_there, not_a_folder
 from lpirc_testsets.values import is_name, json_value, shown
 
 FORMAT = "lpirc-testset"
@@ -232,11 +232,11 @@ def _manifest_text(folder: Path) -> str:
     path = folder / MANIFEST
     try:
         if not is_folder(folder):
-            raise TestSetError("testset-missing", f"{folder}: no such folder")
+            raise TestSetError("testset-missing", f"{folder}: {not_a_folder(folder)}")
         if not is_file(path):
             raise TestSetError(
                 "testset-not-a-testset",
-                f"{folder}: no {MANIFEST} in it, so it is not a test set",
+                f"{folder}: no {MANIFEST} in it, so it is not a test set; make one with testset import",
             )
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -201,6 +201,9 @@ def _with_sizes(
         first = shown(next(iter(missing.values())))
         sentence = f"{images}: none of the {len(missing)} images of {path} is in it; the first is {first}"
         raise TestSetError("ground-truth-missing", sentence)
+    if not pictures:
+        sentence = f"{images}: no image is in it or its subfolders; name the folder that has them"
+        raise TestSetError("ground-truth-missing", sentence)
     return replace(ground_truth, sizes=sizes)
 
 

@@ -58,6 +58,7 @@ def images_in(folder: Path) -> Found:
         sentence = f"{folder}: no JPEG image in it or its subfolders"
         if others:
             sentence += f", only {_some(others)}"
+        sentence += "; name the folder that has them"
         raise TestSetError("import-missing", sentence)
     return Found(folder, tuple(sorted(images)), tuple(sorted(others)))
 

@@ -19,6 +19,7 @@ from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 
 LONGEST_TEXT = 300
@@ -123,7 +124,8 @@ class Seam:
             )
             return PluginError("plugin-broken", sentence)
         known = ", ".join(self.names())
-        sentence = f"There is no {self.what} {name!r}; choose one of {known}."
+        meant = did_you_mean(name, self.names())
+        sentence = f"There is no {self.what} {name!r}; choose one of {known}.{meant}"
         return UnknownPlugin("plugin-unknown", sentence)
 
 

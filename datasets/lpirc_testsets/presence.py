@@ -55,3 +55,10 @@ def files_below(folder: Path) -> list[Path]:
 
 def _refuse(error: OSError) -> NoReturn:
     raise error
+
+
+def not_a_folder(path: Path) -> str:
+    """Return why a path that is no folder is none, with what to do, without a full stop."""
+    if is_there(path):
+        return "it is a file; a folder is needed"
+    return "no such folder; check the path"

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.class_labels import labels_csv, read_labels
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
 from lpirc_testsets.set_building import SourceImage, build_test_set
 from lpirc_testsets.truth_records import info_of_part, records_of, truth_of
 from lpirc_testsets.values import shown
+
+NAMED = 10
+"""Categories in one sentence."""
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
@@ -105,6 +109,15 @@ def split(
     )
 
 
+def _categories(names: Sequence[str]) -> str:
+    """Return the first names, quoted as in a message."""
+    if not names:
+        return "it has none"
+    listed = ", ".join(map(shown, names[:NAMED]))
+    more = len(names) - NAMED
+    return f"its categories are {listed}" + (f" and {more} more" if more > 0 else "")
+
+
 def subset(
     test_set: TestSet,
     images: int | None,
@@ -122,16 +135,19 @@ def subset(
         for row, one in enumerate(test_set.images)
         for name in (one.source_id, one.file)
     }
-    names = {one.name for one in test_set.categories}
-    for what, unknown in (
-        ("image", set(only) - known.keys()),
-        ("category", set(wanted) - names),
-    ):
-        if unknown:
-            raise TestSetError(
-                "bad-selection",
-                f"{test_set.folder}: it has no {what} {shown(min(unknown))}",
-            )
+    if unknown := set(only) - known.keys():
+        sentence = (
+            f"it has no image {shown(min(unknown))}; give its file name or source id"
+        )
+        raise TestSetError("bad-selection", f"{test_set.folder}: {sentence}")
+    names = [one.name for one in test_set.categories]
+    if unknown := set(wanted) - set(names):
+        first = min(unknown)
+        meant = did_you_mean(first, names)
+        sentence = f"it has no category {shown(first)}; {_categories(names)}"
+        if meant:
+            sentence += f".{meant}"
+        raise TestSetError("bad-selection", f"{test_set.folder}: {sentence}")
     rows = sorted({known[name] for name in only} or range(len(test_set.images)))
     counts = contents(test_set)
     if wanted:

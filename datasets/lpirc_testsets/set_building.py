@@ -32,7 +32,7 @@ from lpirc_testsets.folder import (
     load_test_set,
 )
 from lpirc_testsets.ground_truth import NamedBox
-from lpirc_testsets.presence import is_folder
+from lpirc_testsets.presence import is_folder, not_a_folder
 from lpirc_testsets.segmentations import require_segmentation
 from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, Record, new_folder, write_records
@@ -161,7 +161,7 @@ def build_annotated(
 def require_folder(folder: Path) -> None:
     """Raise TestSetError `import-missing` if the folder does not exist or cannot be accessed."""
     try:
-        problem = "" if is_folder(folder) else "no such folder"
+        problem = "" if is_folder(folder) else not_a_folder(folder)
     except OSError as error:
         problem = str(error.strerror)
     if problem:

@@ -57,12 +57,13 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         except OSError:
             continue  # verify() has said so
         except ValueError as error:
-            problems.add(f"{path}: {error}")
+            problems.add(f"{path}: {error}", remedy=IMPORT_AGAIN)
             continue
         if size != (image.width, image.height):
             stated = f"{image.width} x {image.height}"
             problems.add(
-                f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}"
+                f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}",
+                remedy=IMPORT_AGAIN,
             )
 
 

@@ -110,7 +110,10 @@ def _read_all(
             "import-missing", f"{error.filename}: {error.strerror}"
         ) from error
     if not found:
-        problems.add(f"{annotations}: no XML files in it")
+        problems.add(
+            f"{annotations}: no XML files in it",
+            remedy="name the folder with the annotations",
+        )
     present = frozenset(found)
     for path in found if listed is None else _of_list(annotations, listed, found):
         try:

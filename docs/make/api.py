@@ -32,6 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def page(document: Node) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "# Every route\n"
+    yield "*For contestants and developers who write a client.*\n"
     yield document["info"]["description"] + "\n"
     yield "With curl, limits and what to do when something is wrong: [every request](http.md).\n"
     for path, item in document["paths"].items():

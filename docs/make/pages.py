@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -24,6 +25,32 @@ OUTSIDE |= {
     str(page.relative_to(ROOT)): str(page.relative_to(ROOT / "client"))
     for page in (ROOT / "client" / "examples").rglob("README.md")
 }
+FOR_DEVELOPERS = "*For developers: why it is so.*"
+SHIM = Path(__file__).parent / "vendor"
+"""Lets a page from a disk search: there a browser starts no worker."""
+PLACES = {
+    "decisions/*": 0.002,
+    "changelog.md": 0.05,
+    "architecture.md": 0.1,
+    "contributing.md": 0.1,
+    "plugins.md": 0.2,
+    "wt300-commands.md": 0.2,
+    "harness.md": 0.5,
+    "legacy.md": 0.5,
+    "first-*": 3.0,
+    "boards.md": 1.5,
+    "contest-week.md": 2.0,
+    "contestants.md": 2.0,
+    "faq.md": 1.5,
+    "lab.md": 2.0,
+    "operators.md": 3.0,
+    "receipts.md": 2.0,
+    "releasing.md": 1.5,
+    "rules.md": 1.5,
+    "detectors.md": 2.0,
+    "http.md": 1.5,
+}
+"""What a page's rank in the search is multiplied by: pages of users come before those of developers."""
 LINK = re.compile(
     r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE
 )
@@ -40,13 +67,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(
                 File.generated(config, uri, content=(ROOT / source).read_text())
             )
+    for name in ("iframe-worker.js", "iframe-worker-LICENSE"):
+        files.append(
+            File.generated(config, f"assets/{name}", abs_src_path=str(SHIM / name))
+        )
     records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     listed = "".join(
         f"- [{record.read_text().splitlines()[0][2:]}]({record.name})\n"
         for record in records
     )
     files.append(
-        File.generated(config, "decisions/index.md", content=f"# Decisions\n\n{listed}")
+        File.generated(
+            config,
+            "decisions/index.md",
+            content=f"# Decisions\n\n{FOR_DEVELOPERS}\n\n{listed}",
+        )
     )
     return files
 
@@ -59,6 +94,7 @@ def on_page_markdown(
 ) -> str:
     """Rewrite the links of a page: from files of the repository to pages of the site; others become plain text."""
     uri = page.file.src_uri
+    page.meta["search"] = {"boost": _boost(uri)}
     inside = Path("docs") / uri
     outside = (Path(one) for one, there in OUTSIDE.items() if there == uri)
     source = inside if (ROOT / inside).exists() else next(outside)
@@ -74,3 +110,8 @@ def on_page_markdown(
         return f"{before}{os.path.relpath(there, Path(uri).parent)}{anchor}{end}"
 
     return LINK.sub(on_site, markdown)
+
+
+def _boost(uri: str) -> float:
+    found = (boost for form, boost in PLACES.items() if fnmatch(uri, form))
+    return next(found, 1.0)

@@ -113,7 +113,10 @@ def require_file(path: Path) -> None:
     """Raise OSError if the path exists and is not a regular file, such as a pipe, which may never end."""
     found = status(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        reason = "it is not a regular file"
+        if stat.S_ISDIR(found.st_mode):
+            reason += " but a folder; name a file in it"
+        raise OSError(errno.EINVAL, reason, str(path))
 
 
 def _stripped(cells: list[str]) -> list[str]:
@@ -309,4 +312,7 @@ def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterE
 
 
 def _empty(path: Path) -> MeterError:
-    return MeterError("recording-empty", f"The recording {path} holds no reading.")
+    return MeterError(
+        "recording-empty",
+        f"The recording {path} holds no reading; it was cut off or never began: record again.",
+    )

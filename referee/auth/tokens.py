@@ -83,7 +83,7 @@ def read(secret: bytes, token: str) -> Session:
     except (BadSignature, TypeError, ValueError) as error:
         raise SessionRefused(
             "bad-token",
-            "The token does not belong to this contest; log in again.",
+            "The token is not one of this contest; send it as the log-in gave it, or log in again.",
         ) from error
 
 

@@ -31,6 +31,14 @@ from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
 
+
+class WrongTarget(RefereeError):
+    """A backup would replace something else than an older backup, or could become a file of its contest."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__("backup-target", sentence)
+
+
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(
     r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
@@ -42,7 +50,7 @@ def back_up(
 ) -> None:
     """Write the contest in `folder` to one file that only its owner can read; models are saved with the test sets.
 
-    Raises RefereeError (`backup-target`, `bad-config` and others), TestSetError and OSError.
+    Raises WrongTarget, RefereeError (`bad-config` and others), TestSetError and OSError.
     """
     require_writable(file)
     file = real_path(file)
@@ -104,7 +112,7 @@ def back_up(
 
 
 def _require_free(folder: Path, file: Path) -> None:
-    """Raise RefereeError `backup-target` if a backup at `file` would replace anything other than an older backup.
+    """Raise WrongTarget if a backup at `file` would replace anything other than an older backup.
 
     Raise it also if `file` lies in the contest folder and does not end in .zip, as it could become a file of the
     contest.
@@ -115,8 +123,8 @@ def _require_free(folder: Path, file: Path) -> None:
         if read_archive(file) if is_taken else not is_of_contest:
             return
     what = "a contest's file" if is_of_contest else "something other than a backup"
-    sentence = f"{file} {'is' if is_taken else 'would be'} {what}; choose another name, with .zip."
-    raise RefereeError("backup-target", sentence)
+    sentence = f"{file} {'is' if is_taken else 'would be'} {what}; name another place, with .zip."
+    raise WrongTarget(sentence)
 
 
 def _test_sets(config: ContestConfig) -> set[str]:

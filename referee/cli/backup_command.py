@@ -10,10 +10,12 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy, journal_copy
+from referee.cli.output_paths import folder_to_make, zip_file
 from referee.cli.shared_options import any_path
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.contest_text import BACKUP_FOLDER
+from referee.presence import is_file, is_folder
 
 
 @click.command()
@@ -22,7 +24,7 @@ from referee.config.contest_text import BACKUP_FOLDER
     "-o",
     "--out",
     "file",
-    type=any_path,
+    type=zip_file,
     required=True,
     help="Zip file to write.",
 )
@@ -30,10 +32,14 @@ from referee.config.contest_text import BACKUP_FOLDER
 @click.option("--no-testset", is_flag=True, help="Leave out test sets and models.")
 def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
     """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
-    with _named(file):
-        contest_copy.back_up(
-            folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset
-        )
+    now = Clock().utc()
+    try:
+        with _named(file):
+            contest_copy.back_up(
+                folder, file, now, keys=with_keys, test_sets=not no_testset
+            )
+    except contest_copy.WrongTarget as error:
+        raise click.BadParameter(error.sentence, param_hint="'-o' / '--out'") from error
     what = f"{file.stat().st_size / 1e6:.1f} MB, {'with its' if with_keys else 'no'} secrets and keys"
     click.echo(
         f"Backed up {folder} to {file}: {what}. Keep it secret: it has data that no team may see."
@@ -66,6 +72,10 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
     if len(places) != 2:
         raise click.UsageError("Give the backup's FILE and the FOLDER to make.")
     file, folder = places
+    if is_folder(file) and is_file(folder):
+        words = f"{file} is a folder, and {folder} a file: give the backup first"
+        raise click.UsageError(f"{words}, then the folder to make.")
+    folder_to_make.convert(folder, None, click.get_current_context())
     with _named(folder):
         contest, former, missing = contest_copy.restore(
             file, folder, base, Clock().utc()

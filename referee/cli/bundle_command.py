@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import file_bytes
+from referee.cli.output_paths import output_path, zip_file
 from referee.cli.shared_options import (
     any_path,
     as_json,
@@ -22,6 +25,9 @@ from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.jury_decisions import is_published, require_published
 from referee.store.records import OVER
+
+if TYPE_CHECKING:
+    from referee.evidence.kept_links import KeptLink
 
 LARGEST_FILE_BYTES = 2**32
 
@@ -47,7 +53,7 @@ def bundle() -> None:
 @click.option(
     "-o",
     "--out",
-    type=any_path,
+    type=output_path,
     required=True,
     help="The file to write; with --all, the folder.",
 )
@@ -63,8 +69,7 @@ def export_command(
     """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
     from referee.evidence.bundle_parts import export_bundle
 
-    if all_runs == (number is not None):
-        raise click.UsageError("Give either RUN or --all.")
+    _require_place(number, out, all_runs=all_runs)
     now = Clock().utc()
     with open_contest(folder) as contest:
         if number is not None:
@@ -102,6 +107,14 @@ def export_command(
         click.echo("No run is closed yet.", err=True)
 
 
+def _require_place(number: int | None, out: Path, *, all_runs: bool) -> None:
+    """Fail unless one run is named, with the zip to write, or all runs with a folder."""
+    if all_runs == (number is not None):
+        raise click.UsageError("Give either RUN or --all.")
+    if number is not None:
+        zip_file.convert(out, None, click.get_current_context())
+
+
 @bundle.command("verify")
 @click.argument("file", type=any_path)
 @click.option(
@@ -112,7 +125,7 @@ def export_command(
 @click.option(
     "--receipts",
     type=any_path,
-    help="File with the receipts that the team's client kept.",
+    help="File with the receipts that the team's client kept, and the links of the log beside them.",
 )
 @click.option(
     "--key",
@@ -123,6 +136,20 @@ def export_command(
     "--head",
     metavar="[EVENTS:]HEX",
     help="Head of the log that a board showed: its number of events, and at least 12 of its digits.",
+)
+@click.option(
+    "--links",
+    "links",
+    type=any_path,
+    multiple=True,
+    help="File with links of the log that somebody kept: lpirc-client's, or another team's receipts. Repeatable.",
+)
+@click.option(
+    "--chain",
+    "chains",
+    type=any_path,
+    multiple=True,
+    help="The published log: the list from /log/links, or the site's record. It may be repeated.",
 )
 @click.option(
     "--interval",
@@ -136,13 +163,17 @@ def verify_command(
     receipts: Path | None,
     key: str | None,
     head: str | None,
+    links: tuple[Path, ...],
+    chains: tuple[Path, ...],
     *,
     interval: bool,
     as_json: bool,
 ) -> None:
     """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
+    from referee.evidence.bundle_container import BadBundle
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
+    from referee.evidence.published_chain import read_chain
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
 
     data = file_bytes(file, LARGEST_FILE_BYTES)
@@ -158,8 +189,15 @@ def verify_command(
         if testset is None
         else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
+        kept=_kept_links(links, receipts),
+        chains=[read_chain(file_bytes(one), str(one)) for one in chains],
     )
-    items = verify(data, given)
+    try:
+        items = verify(data, given)
+    except BadBundle as error:
+        hint = "a bundle is made by: referee bundle export RUN -o FILE"
+        sentence = f"{file}: {error.sentence.rstrip('.')}; {hint}"
+        raise RefereeError(error.code, sentence) from error
     if as_json:
         is_ok = all(item.outcome != "failed" for item in items)
         click.echo(json.dumps({"ok": is_ok, "items": [asdict(item) for item in items]}))
@@ -186,6 +224,16 @@ def verify_command(
         click.echo(
             f"Every check passed{'; not checked: ' if left else ''}{', '.join(left)}."
         )
+
+
+def _kept_links(links: Sequence[Path], receipts: Path | None) -> list[KeptLink]:
+    """Read the links of the given files, and those that a client has kept beside its receipts."""
+    from referee.evidence.kept_links import links_beside, read_kept
+
+    kept = [kept for one in links for kept in read_kept(file_bytes(one), str(one))]
+    if receipts is not None and receipts not in links:
+        kept += links_beside(file_bytes(receipts), str(receipts))
+    return kept
 
 
 def _head(text: str | None) -> tuple[int | None, str | None]:

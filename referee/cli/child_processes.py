@@ -17,6 +17,8 @@ import click
 from referee.errors import RefereeError
 
 TIMEOUT_S = 10.0
+OWN_PREFIX = "referee: "
+"""The beginning of a failure that a child, which is this program too, states as a sentence."""
 # Reads its command line from stdin, then becomes that program, with one stream for all output and no input: its process
 # id is known before its arguments.
 HELD = """import os, sys, json
@@ -111,7 +113,9 @@ class Child:
             else f"it ended with exit code {self._process.returncode}"
         )
         return RefereeError(
-            "child-failed", f"The {self.name} failed: {last}", log=str(self._log_path)
+            "child-failed",
+            f"The {self.name} failed: {last.removeprefix(OWN_PREFIX)}",
+            log=str(self._log_path),
         )
 
 

@@ -28,8 +28,21 @@ RATIO = """\
 The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log ratio {:+.3f} = {:+.3f} {:+.3f})."""
 
 
+def _two(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Check that two runs are named."""
+    if len(value) != 2:
+        named = ", ".join(map(repr, value))
+        advice = "name two, as in: referee compare 1 2"
+        raise click.UsageError(
+            f"Two runs are compared, not {len(value)} ({named}); {advice}", ctx
+        )
+    return value
+
+
 @click.command()
-@click.argument("runs", metavar="RUN RUN", nargs=2)
+@click.argument("runs", metavar="RUN RUN", nargs=-1, required=True, callback=_two)
 @contest_folder
 @in_form
 def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
@@ -72,7 +85,10 @@ def _compared(name: str, folder: Path) -> Compared:
         numbers = (
             [int(name)] if is_number else [run.id for run in contest.store.runs.find()]
         )
-        if len(numbers) != 1:
+        if not numbers:
+            sentence = f"The contest {name} has no runs to compare yet."
+            raise RefereeError("run-unknown", sentence)
+        if len(numbers) > 1:
             advice = (
                 f"name two by number: referee compare 1 2 --contest {shlex.quote(name)}"
             )

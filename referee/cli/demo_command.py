@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import synthesize
 from referee.cli.ask_server import NoServer
@@ -25,7 +26,9 @@ from referee.cli.home_contest import (
     require_unused,
     serve,
 )
-from referee.cli.shared_options import any_path, port_option
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
+from referee.cli.shared_options import port_option
 from referee.clock import Clock
 from referee.config.contest_text import Answers, config_text
 from referee.contest import create_contest, open_contest
@@ -52,18 +55,18 @@ class Pace:
 @click.command(epilog=WHICH_TO_TAKE)
 @click.option(
     "--folder",
-    type=any_path,
+    type=folder_to_make,
     help="Keep the contest in this new folder. With several days, only the last one is kept.",
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(min=1.0),
+    type=Number(min=1.0),
     default=1.0,
     hidden=True,
     help="For tests.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=ROUNDS, hidden=True, help="For tests."
+    "--rounds", type=WholeNumber(1), default=ROUNDS, hidden=True, help="For tests."
 )
 @port_option
 def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:

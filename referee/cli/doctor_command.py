@@ -13,9 +13,10 @@ import click
 from lpirc_testsets import TestSetError
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.doctor_plugins import look_at_plugins
+from referee.cli.number_types import WholeNumber
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json
-from referee.config import read_config
+from referee.config import CONFIG_NAME, read_config
 from referee.contest import (
     Contest,
     contest_id,
@@ -27,6 +28,7 @@ from referee.findings.host_findings import (
     failure_of,
     look_at_backup_folder,
     look_at_clock,
+    look_at_freeze,
     look_at_journal,
     look_whether_behind,
     require_free_space,
@@ -58,7 +60,7 @@ from referee.store import DATABASE_NAME, Store
 )
 @click.option(
     "--port",
-    type=click.IntRange(1, 65535),
+    type=WholeNumber(1, 65535),
     help="Also check whether `serve` can use this port.",
 )
 @optional_reason
@@ -117,6 +119,9 @@ def _print(folder: Path, found: Sequence[Finding]) -> None:
 def _findings(
     folder: Path, port: int | None, *, trial: bool, served: bool
 ) -> Iterator[Finding]:
+    if not is_there(folder / CONFIG_NAME):  # nothing else can be told
+        yield from failure_of(read_config, folder)
+        return
     for look in (
         read_config,
         read_secrets,
@@ -133,6 +138,7 @@ def _findings(
         with open_contest(folder) as contest:
             yield from failure_of(ContestKey.require, contest.key)
             yield from look_at_clock(contest.store)
+            yield from look_at_freeze(contest)
             yield from look_whether_behind(contest)
             yield from look_at_backup_folder(contest.folder, contest.config)
             yield from look_at_rules(contest)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from referee.cli.ask_server import ask
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
 from referee.runs.heat_making import LARGEST_ROUND
@@ -18,7 +19,7 @@ from referee.runs.heat_making import LARGEST_ROUND
 @click.option(
     "--round",
     "round_",
-    type=click.IntRange(1, LARGEST_ROUND),
+    type=WholeNumber(1, LARGEST_ROUND),
     help="The round of the knock-out or round robin that the heat is of.",
 )
 @click.option(

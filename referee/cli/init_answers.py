@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
+from referee.cli.number_types import WholeNumber
 from referee.config.contest_text import ATTEMPTS, BACKUP_FOLDER, LEAST_MAP, Answers
 
-
-class _Share(click.FloatRange):
-    """The option type of an mAP, which refuses NaN; click.FloatRange alone would accept it."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
-            self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
-        return found
-
-
-MAP = _Share(0, 1)
+MAP = Number(0, 1)
 
 attempts_option = click.option(
     "--attempts",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     help=f"Runs of a team; 0: no limit; default: {ATTEMPTS}.",
 )
 per_attempt_option = click.option(
     "--per-attempt",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     help="Images of a run; 0: all. By default, so many that no attempt repeats an image.",
 )
 least_map_option = click.option(
@@ -75,7 +63,7 @@ class Given:
             "--attempts",
             self.attempts,
             "Attempts of each team (0: no limit)",
-            click.IntRange(0),
+            WholeNumber(0),
             ATTEMPTS,
             taken,
         )
@@ -85,7 +73,7 @@ class Given:
                 "give fewer --attempts, or --per-attempt."
             )
         most = images // attempts if attempts > 1 else 0
-        drawn = click.IntRange(0, images)
+        drawn = WholeNumber(0, images)
         per_attempt = self._of(
             "--per-attempt",
             self.per_attempt,

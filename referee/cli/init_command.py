@@ -21,9 +21,12 @@ from referee.cli.init_answers import (
     per_attempt_option,
     yes_option,
 )
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.shared_options import any_path, listening, listening_options
+from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
-from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
+from referee.config.contest_text import config_text, repeated_images
 from referee.contest import (
     create_contest,
     place_of,
@@ -31,6 +34,7 @@ from referee.contest import (
     require_task,
     require_truth,
 )
+from referee.findings.backup_folder import make_backup_folder, require_backup_folder
 from referee.findings.rule_findings import unguarded
 
 DEFAULT_IMAGES = 200
@@ -38,7 +42,7 @@ DEFAULT_CATEGORIES = 10
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@click.argument("folder", type=folder_to_make)
 @click.option("--name", help="The contest's name; default: the folder's.")
 @click.option(
     "--testset", type=any_path, help="A test-set folder; default: a synthetic one."
@@ -49,7 +53,7 @@ DEFAULT_CATEGORIES = 10
 @click.option(
     "--window",
     "window_s",
-    type=click.IntRange(1, LONGEST_WINDOW_S),
+    type=WholeNumber(1, LONGEST_WINDOW_S),
     default=600,
     show_default=True,
     help="Seconds.",
@@ -116,14 +120,16 @@ def init(
         task=task,
     )
     config_of(folder / CONFIG_NAME, text)  # raises before anything is made
+    if answers.backup:
+        require_backup_folder(folder, answers.backup)
     create_contest(folder, text)
     if taken:
         click.echo(f"Taken by default: {' '.join(taken)}", err=True)
     repeated = repeated_images(answers.attempts, answers.per_attempt, images)
     if repeated is not None:
         click.echo(f"Warning: {repeated}", err=True)
-    if answers.backup == BACKUP_FOLDER:
-        (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
+    if answers.backup:
+        make_backup_folder(folder, answers.backup)
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(
@@ -163,14 +169,13 @@ def serve(
         set_up(folder, listen, partial(_say, None), parent)
         return
     config = read_config(folder)
-    for station in config.stations:
-        MeterAddress(station.meter)
+    require_addresses(folder, config)
     guard = None if listen.is_of_this_machine else unguarded(config)
     serve_contest(folder, listen, partial(_say, guard), parent)
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@click.argument("folder", type=folder_to_make)
 @listening_options
 def setup(
     folder: Path,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from referee.cli.recorded_acts import act
-from referee.cli.score_text import print_score, print_standing
+from referee.cli.score_text import print_judged, print_score, print_standing
 from referee.cli.shared_options import as_json, contest_folder, run_number
 from referee.cli.worker_options import require_judged, worker_options, workers_of
 from referee.clock import Clock
@@ -93,6 +93,8 @@ def judge(
         click.echo(
             json.dumps(documents if all_runs else documents[0] if documents else None)
         )
+    elif len(judged) > 1:
+        print_judged(judged)
     else:
         for run, score, figures in judged:
             print_score(run, score)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,21 @@ def publish(number: int, folder: Path, *, yes: bool) -> None:
 def _decide(what: str, number: int, folder: Path, *, yes: bool) -> None:
     seen = _shown(number, folder)
     if not yes:
-        click.confirm(f"{what.capitalize()} this judgement?", abort=True, err=True)
+        _ask(f"{what.capitalize()} this judgement?")
     click.echo(ask(folder, f"/runs/{number}/{what}", seen)["sentence"])
+
+
+def _ask(question: str) -> None:
+    """Ask whether to go on. Raises click.Abort for no, click.UsageError if nobody can answer."""
+    try:
+        is_sure = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        words = "stdin is no terminal; add --yes once you have looked at the judgement"
+        raise click.UsageError(f"Nobody answers, since {words}.") from None
+    if not is_sure:
+        raise click.Abort
 
 
 def _shown(number: int, folder: Path) -> dict[str, str]:

@@ -12,18 +12,21 @@ from typing import Any
 import click
 
 from lpirc_score.cli.terminal_tables import one_line
+from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.operator_names import doer
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
+from referee.store.event_chain import SALT
 from referee.store.hash_links import LOG_START
 
 LOOK_S = 1.0
 WHO = ("operator", "user", "address")
-NOT_SHOWN = ("action", "values")
+NOT_SHOWN = ("action", "values", SALT)
 
 
 @click.command()
@@ -41,11 +44,17 @@ NOT_SHOWN = ("action", "values")
     "--head",
     help="A link of the log that the board showed, at least its first 12 digits: check that the log contains it.",
 )
+@click.option(
+    "--record",
+    type=output_path,
+    help="Write the record of the log to this file: each event's digest, from which its links follow.",
+)
 def log(
     folder: Path,
     run: int | None,
     operator: str | None,
     head: str | None,
+    record: Path | None,
     *,
     follow: bool,
     as_json: bool,
@@ -68,8 +77,12 @@ def log(
                 shown += 1
                 click.echo(json.dumps(event.document()) if as_json else _line(event))
         reading.report(as_json=as_json)
+        if record is not None:
+            _write_record(store, record)
         if run is not None and not shown:
             store.runs.get(run)  # raises `run-unknown`
+        if operator is not None and not shown:
+            click.echo(f"No event is an act of {operator!r}.", err=True)
 
 
 class _Reading:
@@ -133,6 +146,15 @@ class _Reading:
             raise RefereeError(
                 "head-unknown", f"No event has the link {self._wanted}: {sentence}"
             )
+
+
+def _write_record(store: Store, file: Path) -> None:
+    """Write the record of the whole log, which has been verified. Raises RefereeError, OSError."""
+    from referee.evidence.published_chain import log_record
+
+    events, _, _ = store.log.head()
+    write_atomically(file, log_record(store, events))
+    click.echo(f"The record of {events} events is in {file}.", err=True)
 
 
 def _is_by(name: str, detail: dict[str, Any]) -> bool:

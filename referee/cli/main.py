@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -10,16 +12,24 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
+from lpirc_score.cli.suggestions import drop_misleading
 from lpirc_score.files.abandoned_output import abandon_stdout
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
+CONTEST = "--contest"
 STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 """Errors that are shown as one sentence at the terminal."""
+
+
+_NO_SUCH_COMMAND = getattr(click.exceptions, "NoSuchCommand", None)
+"""Earlier versions of click have no class for it."""
 
 
 def _seams() -> ModuleType:
@@ -39,7 +49,10 @@ def _listed(name: str) -> click.Command | None:
         command: click.Command = plugins.load(name).value
         return command
     if name in COMMANDS_OF_TRACKS:
-        words = "which is not installed here: pip install lpirc-tracks"
+        words = (
+            "which is not installed here: pip install ./tracks in the project's folder, "
+            "or lpirc_tracks-*.whl of the release"
+        )
         raise RefereeError(
             "tracks-missing", f"The command {name} is part of lpirc-tracks, {words}"
         )
@@ -53,6 +66,56 @@ def words_of(name: str) -> str:
     except STATED_FAILURES as failure:
         return failure.sentence
     return "" if command is None else command.get_short_help_str(100)
+
+
+def _with_commands(error: click.UsageError) -> click.UsageError:
+    """Return the error; if an unknown command of a group is like none of its commands, list them."""
+    group = error.ctx.command if error.ctx is not None else None
+    if (
+        _NO_SUCH_COMMAND is None
+        or not isinstance(error, _NO_SUCH_COMMAND)
+        or not isinstance(group, click.Group)
+        or getattr(error, "possibilities", None)
+    ):
+        return error
+    names = ", ".join(group.list_commands(error.ctx or click.Context(group)))
+    return click.UsageError(f"{error.message} The commands are {names}.", error.ctx)
+
+
+def _with_folder(error: click.UsageError) -> click.UsageError:
+    """Return the error; for --contest of a command with the argument FOLDER, name that."""
+    context = error.ctx
+    if not isinstance(error, click.NoSuchOption) or context is None:
+        return error
+    if error.option_name != CONTEST:
+        return error
+    if isinstance(context.command, click.Group):
+        words = f"Write it behind the command: {context.command_path} COMMAND {CONTEST}"
+        return click.UsageError(f"{error.message} {words}", context)
+    arguments = [one for one in context.command.params if one.name == "folder"]
+    if not arguments:
+        return error
+    shown = arguments[0].make_metavar(context)
+    words = f"this command takes the folder without it: {context.command_path} {shown}"
+    return click.UsageError(f"{error.message} For a contest, {words}", context)
+
+
+@contextmanager
+def _failures_stated() -> Iterator[None]:
+    """Turn expected errors into one line and exit code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        # The program that read our output has ended (`| head`).
+        abandon_stdout()
+        sys.exit(1)
+    except OSError as error:
+        abandon_stdout()
+        click.echo(f"referee: {told(error)}", err=True)
+        sys.exit(1)
+    except STATED_FAILURES as failure:
+        click.echo(f"referee: {failure.sentence}", err=True)
+        sys.exit(1)
 
 
 class Boundary(click.Group):
@@ -71,6 +134,23 @@ class Boundary(click.Group):
             sys.exit(1)
         return super().main(*args, **kwargs)
 
+    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+        """Read the options, of which --help and --version print."""
+        with _failures_stated():
+            return super().make_context(*arguments, **given)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before the command; an option of a command must stand after it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            drop_misleading(error)
+            words = "write a command first, then its options: referee COMMAND"
+            raise click.UsageError(
+                f"{error.format_message()} If it belongs to a command, {words} {error.option_name}",
+                ctx,
+            ) from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, including those of plug-ins."""
         return sorted({*COMMANDS, *_seams().COMMANDS.names()})
@@ -79,6 +159,33 @@ class Boundary(click.Group):
         """Return the command with this name, or None. Raises PluginError."""
         command = _listed(cmd_name)
         return command.real() if isinstance(command, LateCommand) else command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named; for an unknown one, name the command that may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0].startswith("-"):
+                raise
+            # click knows only commands that are imported already.
+            advice = self._meant(ctx, args[0])
+            if not advice:
+                advice = f" The commands are {', '.join(self.list_commands(ctx))}."
+            words = f"{error.message}{advice}"
+            raise click.UsageError(words, ctx) from error
+
+    def _meant(self, ctx: click.Context, name: str) -> str:
+        """Return a question that names a command, also one inside a group: "arm" may mean "run arm"."""
+        inside = []
+        for group in COMMANDS:
+            command = self.get_command(ctx, group)
+            if isinstance(command, click.Group) and name in command.commands:
+                inside.append(f"{group} {name}")
+        if inside:
+            return f" Did you mean {' or '.join(map(repr, inside))}?"
+        return did_you_mean(name, self.list_commands(ctx))
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
@@ -93,21 +200,11 @@ class Boundary(click.Group):
         # A file name may have characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            # The program that read our output has ended (`| head`).
-            abandon_stdout()
-            sys.exit(1)
-        except OSError as error:
-            # Permissions, a full disk, a folder that is a file: the system's message and the file name explain it.
-            click.echo(
-                f"referee: {error.filename or 'system'}: {error.strerror or error}",
-                err=True,
-            )
-            sys.exit(1)
-        except STATED_FAILURES as failure:
-            click.echo(f"referee: {failure.sentence}", err=True)
-            sys.exit(1)
+            with _failures_stated():
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            drop_misleading(error)
+            raise _with_folder(_with_commands(error)) from error
 
 
 @click.group(

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lpirc_score.cli.number_type import Number
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import results_folder
 from referee.cli.shared_options import any_path, as_json, hexadecimal
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -26,11 +29,11 @@ MB = 1e6
 
 @click.command("publish")
 @click.argument("folder", metavar="CONTEST", type=any_path)
-@click.argument("out", metavar="OUT", type=any_path)
+@click.argument("out", metavar="OUT", type=results_folder)
 @click.option(
     "--every",
     "every_s",
-    type=click.IntRange(LEAST_EVERY_S, DAY_S),
+    type=WholeNumber(LEAST_EVERY_S, DAY_S),
     help="Publish again each so many seconds, until Ctrl-C.",
 )
 @click.option(
@@ -41,7 +44,7 @@ MB = 1e6
 @click.option(
     "--mbit",
     "mbit_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=100.0,
     show_default=True,
     help="Bandwidth of the web server in Mbit/s, to state how many viewers it serves.",

@@ -25,6 +25,8 @@ from referee.cli.home_contest import (
     simulated_meter,
     try_meter,
 )
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -73,12 +75,12 @@ BUNDLE_NAME = "bundle.zip"
 
 @click.command(epilog=WHICH_TO_TAKE)
 @click.option(
-    "--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200."
+    "--images", type=WholeNumber(1), help="Size of the synthetic set; default: 200."
 )
 @click.option(
     "--window",
     "window_s",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=60,
     show_default=True,
     help="Seconds.",
@@ -100,7 +102,9 @@ BUNDLE_NAME = "bundle.zip"
     help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.",
 )
 @click.option(
-    "--out", type=any_path, help="The folder to create; default: rehearsals/<time>."
+    "--out",
+    type=folder_to_make,
+    help="The folder to create; default: rehearsals/<time>.",
 )
 @click.option(
     "--task",

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 from referee.cli.home_contest import HomeServer, serve
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import LONGEST_S
 from referee.clock import Clock
 from referee.store.records import Run, RunState
@@ -50,6 +51,7 @@ faults_option = click.option(
 )
 seed_option = click.option(
     "--seed",
+    type=WholeNumber(),
     default=1,
     show_default=True,
     help="Random seed that selects the dropped requests.",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from referee.cli.output_paths import results_folder
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
@@ -54,7 +55,7 @@ WHILE_FROZEN = (
 )
 @click.option(
     "--out",
-    type=any_path,
+    type=results_folder,
     help="The folder for the reports; default: `reports` in the contest folder.",
 )
 @contest_folder

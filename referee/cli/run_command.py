@@ -13,10 +13,12 @@ from referee.cli.ask_server import NoServer, ask
 from referee.cli.heat_command import make_heat
 from referee.cli.jury_commands import confirm as confirm_command
 from referee.cli.jury_commands import publish as publish_command
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import results_folder
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
-from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
+from referee.cli.shared_options import as_json, contest_folder, run_number
 from referee.cli.status_command import active_line
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S
@@ -56,7 +58,7 @@ for command in (list_runs, make_heat, confirm_command, publish_command):
 @click.option(
     "--extra-time",
     "extra_s",
-    type=click.IntRange(1, LONGEST_WINDOW_S),
+    type=WholeNumber(1, LONGEST_WINDOW_S),
     help="Extra seconds added to the window.",
 )
 @click.option(
@@ -268,7 +270,9 @@ def versus(first: int, second: int, folder: Path) -> None:
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
-@click.option("--out", type=any_path, help="The folder to write to; default: run-RUN.")
+@click.option(
+    "--out", type=results_folder, help="The folder to write to; default: run-RUN."
+)
 @click.option(
     "--format",
     "form",

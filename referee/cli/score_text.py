@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
 from lpirc_score.cli.framed_tables import facts_table, print_framed
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.tasks.words import words_of_scorer
+from lpirc_score.tasks.words import Words, words_of_scorer
 from referee.contest_rules import DEFAULT
 from referee.judging.bound_rules import judged_otherwise, rule_of
 from referee.judging.budget_shown import budget_shown
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
 from referee.store.records import Run, Score
+
+OF_MANY = (
+    Column("run", is_figure=True),
+    Column("team"),
+    Column("accuracy", is_figure=True),
+    Column("energy", is_figure=True),
+    Column("score", is_figure=True),
+)
 
 
 def print_score(run: Run, score: Score) -> None:
@@ -55,11 +64,9 @@ def print_score(run: Run, score: Score) -> None:
         "score", _score_text(score, rule.unit_of(_accuracy(score))), is_bold=True
     )
     print_framed(table)
-    for check in score.checks:
-        mark = click.style("ok", fg="green")
-        if not check.ok:
-            mark = click.style(check.severity, fg="red")
-        click.echo(f"{mark} {check.code}: {check.sentence}")
+    _print_checks(score)
+    if score.detections == 0:
+        click.echo(_nothing_scored(run, words))
     if score.needs_review:
         marked = click.style("This run needs review:", fg="red", bold=True)
         click.echo(f"{marked} a check failed.")
@@ -70,6 +77,48 @@ def print_score(run: Run, score: Score) -> None:
             "Judged by rules other than the run's own:", fg="red", bold=True
         )
         click.echo(f"{marked} {one}.")
+
+
+def _nothing_scored(run: Run, words: Words) -> str:
+    return (
+        f"No {words.answers} are scored: the team posted none that count; "
+        f"its POSTs and refusals: referee run show {run.id}"
+    )
+
+
+def print_judged(judged: Sequence[tuple[Run, Score, Figures]]) -> None:
+    """Print a line for each of several judged runs, and below the table what is wrong with them."""
+    rows = [_row(run, score) for run, score, _ in judged]
+    print_table(OF_MANY, rows, "Judged")
+    for run, score, figures in judged:
+        for check in score.checks:
+            if not check.ok:
+                mark = click.style(check.severity, fg="red")
+                click.echo(f"run {run.id}: {mark} {check.code}: {check.sentence}")
+        if score.detections == 0:
+            words = words_of_scorer(signature_parts(score.signature)["metric"])
+            click.echo(f"run {run.id}: {_nothing_scored(run, words)}")
+        if figures.not_ranked is not None:
+            click.echo(f"run {run.id}: Not ranked: {figures.not_ranked}.")
+    click.echo("All figures and checks of a run: referee run show RUN")
+
+
+def _row(run: Run, score: Score) -> tuple[str, ...]:
+    return (
+        f"{run.id}",
+        run.team,
+        "none" if score.map is None else f"{score.map:.5f}",
+        _with_unit(score.energy_wh, "Wh", 6),
+        "none" if score.score is None else format_score(score.score),
+    )
+
+
+def _print_checks(score: Score) -> None:
+    for check in score.checks:
+        mark = click.style("ok", fg="green")
+        if not check.ok:
+            mark = click.style(check.severity, fg="red")
+        click.echo(f"{mark} {check.code}: {check.sentence}")
 
 
 def rules_text(run: Run) -> str:

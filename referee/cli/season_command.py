@@ -24,6 +24,7 @@ from referee.cli.leaderboard_command import (
     scored_by,
 )
 from referee.cli.listing import in_form, print_listing
+from referee.cli.output_paths import results_folder
 from referee.cli.run_marks import marks_caption
 from referee.cli.shared_options import any_path
 from referee.cli.worker_options import worker_options, workers_of
@@ -54,7 +55,9 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
 
 @click.command()
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=any_path)
-@click.option("--out", type=any_path, help="Write season.html, .json and .csv there.")
+@click.option(
+    "--out", type=results_folder, help="Write season.html, .json and .csv there."
+)
 @click.option("--team", help="Show all runs of this team.")
 @click.option(
     "--testset",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lpirc_score.cli.number_type import Number
+from referee.cli.number_types import RunNumber, WholeNumber
 from referee.errors import RefereeError
 
 if TYPE_CHECKING:
@@ -17,10 +20,27 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class ContestOption(click.Option):
+    """The option --contest. A surplus argument, which may be the contest's folder, is refused with a hint at it."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Read the option; `args` are the arguments that are left over."""
+        if args and not ctx.resilient_parsing:
+            command = f"{ctx.command_path} --contest {shlex.quote(args[0])}"
+            ctx.fail(
+                f"The argument {args[0]!r} is one too many; if it is the contest's folder, write: {command}"
+            )
+        return super().handle_parse_result(ctx, opts, args)
+
+
 any_path = click.Path(path_type=Path)
 contest_folder = click.option(
     "--contest",
     "folder",
+    cls=ContestOption,
     type=any_path,
     default=Path(),
     envvar="REFEREE_CONTEST",
@@ -28,7 +48,7 @@ contest_folder = click.option(
 )
 port_option = click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=8080,
     show_default=True,
     help="0: any free port.",
@@ -51,7 +71,7 @@ _LISTENING = (
         help="End when the process with this PID ends.",
     ),
 )
-run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
+run_number = RunNumber()
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document."
 )
@@ -75,7 +95,7 @@ def _above_0_s(
     return value
 
 
-seconds_option = partial(click.option, type=float, callback=_above_0_s)
+seconds_option = partial(click.option, type=Number(), callback=_above_0_s)
 
 
 def listening_options(command: Command) -> Command:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses.meter_address import MeterAddress
+from lpirc_score.cli.number_type import Number
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
+from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, read_config, toml_table
 from referee.errors import RefereeError
 from referee.journal.first_host import read_address
@@ -38,7 +39,7 @@ _PATH = re.compile(
 @click.option(
     "--after",
     "after_s",
-    type=click.FloatRange(2.0, 3600.0),
+    type=Number(2.0, 3600.0),
     default=AFTER_S,
     show_default=True,
     help="Seconds of silence after which the first host is dead.",
@@ -78,8 +79,7 @@ def standby(
         )
     if journal is not None:
         _name_journal(folder, journal)
-    for station in read_config(folder).stations:
-        MeterAddress(station.meter)
+    require_addresses(folder, read_config(folder))
     watch = Watch(None if now or first is None else read_address(first), after_s)
     stand_by(folder, listen, click.echo, watch, parent)
 

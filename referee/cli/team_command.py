@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from lpirc_testsets.system_failures import reason_of
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json, contest_folder
@@ -130,8 +131,13 @@ def password_of(file: Path | None) -> str:
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
-        except (OSError, UnicodeDecodeError) as error:
-            sentence = f"The password file {file} cannot be read: {error}."
+        except UnicodeDecodeError as error:
+            words = "it is not text in UTF-8; write the password into its first line"
+            sentence = f"The password file {file} cannot be read: {words}."
+            raise RefereeError("password-file", sentence) from error
+        except OSError as error:
+            reason = reason_of(error)
+            sentence = f"The password file {file} cannot be read: {reason}."
             raise RefereeError("password-file", sentence) from error
     elif PASSWORD_VARIABLE in os.environ:
         password = os.environ[PASSWORD_VARIABLE]
@@ -143,5 +149,7 @@ def password_of(file: Path | None) -> str:
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     if not password:
-        raise RefereeError("password-empty", "The password is empty.")
+        place = PASSWORD_VARIABLE if file is None else f"the first line of {file}"
+        sentence = f"The password is empty; write one into {place}."
+        raise RefereeError("password-empty", sentence)
     return password

@@ -12,6 +12,7 @@ from rich.progress import track
 
 from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.passwords import generate_password, hash_password
+from referee.cli.output_paths import page_file
 from referee.cli.recorded_acts import act
 from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
@@ -22,13 +23,14 @@ from referee.registration.team_list import read_teams
 from referee.registration.team_sheet import team_sheet
 
 PRIVATE = 0o600
+WEB = ("http://", "https://")
 
 
 @click.command("import")
 @click.argument("file", type=any_path)
 @click.option(
     "--sheet",
-    type=any_path,
+    type=page_file,
     help="Write a printable HTML page with one strip per team.",
 )
 @click.option(
@@ -42,6 +44,10 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     """
     if (sheet is None) != (url is None):
         raise click.UsageError("Give both --sheet and --url, or neither.")
+    if url is not None and not url.startswith(WEB):
+        words = f"{url!r} does not begin with http:// or https://; write"
+        hint = "--url"
+        raise click.BadParameter(f"{words} http://{url}", param_hint=hint)
     if sheet is not None and is_there(sheet):
         sentence = (
             f"{sheet} exists and may hold passwords of other teams; name a new file."

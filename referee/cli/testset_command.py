@@ -11,6 +11,8 @@ from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.synthetic_truth import TASKS
 from lpirc_testsets.writing import require_new
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
 from referee.cli.testset_output import (
@@ -36,21 +38,21 @@ for command in (import_group, stats_command, sheet_command, power_command):
 @testset.command("synthesize")
 @click.option(
     "--images",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=200,
     show_default=True,
     help="How many images.",
 )
 @click.option(
     "--categories",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=10,
     show_default=True,
     help="How many categories.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=0,
     show_default=True,
     help="Same seed, same bytes.",
@@ -62,8 +64,12 @@ for command in (import_group, stats_command, sheet_command, power_command):
     show_default=True,
     help="What the ground truth is for: boxes, masks of objects, label maps, or a class for each image.",
 )
-@click.option("--width", type=int, default=320, show_default=True, help="Pixels.")
-@click.option("--height", type=int, default=240, show_default=True, help="Pixels.")
+@click.option(
+    "--width", type=WholeNumber(), default=320, show_default=True, help="Pixels."
+)
+@click.option(
+    "--height", type=WholeNumber(), default=240, show_default=True, help="Pixels."
+)
 @out_option
 @as_json
 def synthesize_command(
@@ -114,7 +120,10 @@ def check_command(folder: Path, show: int, *, as_json: bool) -> None:
 @click.option("--parts", required=True, help="Their shares: 80,20")
 @seed_option
 @click.option(
-    "--out", type=any_path, required=True, help="The new folders are OUT-1, OUT-2, ..."
+    "--out",
+    type=folder_to_make,
+    required=True,
+    help="The new folders are OUT-1, OUT-2, ...",
 )
 @show_option
 @as_json
@@ -151,7 +160,7 @@ def split_command(
 @click.argument("folder", type=any_path)
 @click.option(
     "--images",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     help="Number of images to choose, with the same share of each category.",
 )
 @click.option(

@@ -80,13 +80,17 @@ def _command(name: str, format_: Format) -> click.Command:
 
 
 def _option_of(file: FileOption) -> Any:
+    if isinstance(file, NumbersOption):
+        # A default of None would count as a path that is given.
+        kind: dict[str, Any] = {"type": WholeNumbers(), "default": ()}
+    else:
+        kind = {"type": any_path}
     return click.option(
         f"--{file.name}",
         file.keyword,
-        type=WholeNumbers() if isinstance(file, NumbersOption) else any_path,
-        default=() if isinstance(file, NumbersOption) else None,
         required=file.required,
         help=file.help,
+        **kind,
     )
 
 

@@ -27,21 +27,22 @@ from lpirc_testsets import (
     read_labels,
 )
 from lpirc_testsets.truth_records import kind_of, truth_of
-from referee.cli.shared_options import any_path
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import folder_to_make
 
 out_option = click.option(
-    "--out", type=any_path, required=True, help="The new test-set folder."
+    "--out", type=folder_to_make, required=True, help="The new test-set folder."
 )
 show_option = click.option(
     "--show",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=20,
     show_default=True,
     help="List at most this many problems; all are counted.",
 )
 seed_option = click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=0,
     show_default=True,
     help="Same seed, same images.",

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
+from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.detections.files import read_detections
 from lpirc_score.files.atomic_write import write_atomically
@@ -18,6 +19,8 @@ from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.selection import subset
 from lpirc_testsets.stats import contact_sheet, statistics
 from lpirc_testsets.truth_records import truth_of
+from referee.cli.number_types import WholeNumber
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path, as_json
 
 
@@ -51,13 +54,13 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 @click.argument("folder", type=any_path)
 @click.option(
     "--out",
-    type=any_path,
+    type=output_path,
     required=True,
     help="File for the picture, such as sheet.jpg or sheet.png",
 )
 @click.option(
     "--images",
-    type=click.IntRange(1, 400),
+    type=WholeNumber(1, 400),
     default=30,
     show_default=True,
     help="Maximum number of images.",
@@ -92,14 +95,14 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 )
 @click.option(
     "--gap",
-    type=click.FloatRange(1e-6, 1),
+    type=Number(1e-6, 1),
     default=0.005,
     show_default=True,
     help="Difference of the mAPs that is to be detected.",
 )
 @click.option(
     "--power",
-    type=click.FloatRange(0.5, 0.999),
+    type=Number(0.5, 0.999),
     default=0.8,
     show_default=True,
     help="Probability of detecting that difference.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from referee.cli.number_types import WholeNumber
 from referee.errors import RefereeError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="ADDRESS",
         help="Address of a Dask scheduler that computes, or: local",
     )
-    many = click.IntRange(1, MOST_WORKERS)
+    many = WholeNumber(1, MOST_WORKERS)
     return click.option(
         "--workers", "count", type=many, help="Processes that compute."
     )(at(command))

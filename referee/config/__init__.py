@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.system_failures import reason_of
 from referee.config.contest_problems import LONGEST_WINDOW_S, contest_problems
 from referee.config.contest_values import (
     PRIZE_RULES,
@@ -27,7 +28,9 @@ from referee.config.contest_values import (
 )
 from referee.config.journal_table import Journal
 from referee.config.rule_table import RuleTable
+from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
+from referee.config.unknown_keys import about_unknown
 from referee.errors import RefereeError
 from referee.networks import network
 from referee.presence import not_accessible
@@ -72,10 +75,15 @@ def read_config(folder: Path) -> ContestConfig:
         make = f"referee init {shlex.quote(str(folder))}, or in the browser: referee setup {shlex.quote(str(folder))}"
         sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
         raise RefereeError("contest-missing", sentence) from None
+    except NotADirectoryError:
+        sentence = f"{folder} is a file, and a contest is a folder; check the path."
+        raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, "it is not text in UTF-8; save it as UTF-8") from error
+    except OSError as error:
+        raise _unreadable(path, reason_of(error)) from error
     return config_of(path, text)
 
 
@@ -83,13 +91,26 @@ def config_of(path: Path, text: str) -> ContestConfig:
     """Return the configuration that `text` would be as the file at `path`. Raises RefereeError `bad-config`."""
     try:
         table = toml_table(text)
-    except (ValueError, RecursionError) as error:  # not TOML, a huge number
-        raise _unreadable(path, error) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, _not_toml(text, error)) from error
+    except (ValueError, RecursionError) as error:  # a huge number, or too deep
+        raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
 
 
-def _unreadable(path: Path, error: Exception) -> RefereeError:
-    return RefereeError("bad-config", f"{path} cannot be read: {error}.")
+def _unreadable(path: Path, reason: str) -> RefereeError:
+    return RefereeError("bad-config", f"{path} cannot be read: {reason}.")
+
+
+def _not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
+    found = re.search(r"at line (\d+)", str(error))
+    lines = text.split("\n")
+    if found is None or not 1 <= int(found[1]) <= len(lines):
+        return str(error)
+    number = int(found[1])
+    line = shown_line(lines[number - 1])
+    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +148,17 @@ class _Table:
                 return [f"line {number}"]
             if header and not at:
                 at = number
+        if not at and not self.name:
+            at = self._header(key)
         return [f"line {at}"] if at else []
+
+    def _header(self, table: str) -> int:
+        """Return the line of the first header of a table; 0 if there is none."""
+        header = re.compile(rf"\s*\[+\s*{re.escape(table)}\s*\]")
+        for number, line in enumerate(self.text.split("\n"), start=1):
+            if header.match(line):
+                return number
+        return 0
 
 
 def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
@@ -141,7 +172,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     single: dict[str, Any] = {}
     for key, kind in SINGLE_TABLES.items():
         if not isinstance(found := table.pop(key, {}), dict):
-            raise top.refused(key, f"{key} must be written as an [{key}] table.")
+            raise top.refused(key, f"{key} must be written as one table [{key}].")
         single[key] = kind(**_checked(kind, replace(top, name=key), found))
     rest = single | _checked(
         ContestConfig, top, table, given=("stations", "tracks", "prizes", *single)
@@ -173,8 +204,8 @@ def _checked(
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:
         if key not in known:
-            names = ", ".join(sorted((*known, *given)))
-            raise where.refused(key, f"unknown key {key!r}; the keys are {names}.")
+            words = about_unknown(key, sorted((*known, *given)))
+            raise where.refused(key, words)
     for name, one in known.items():
         if (
             name not in table
@@ -197,7 +228,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         if isinstance(value, dict):
             return value
         raise where.refused(
-            key, f"{key} = {value!r} must be written as [tracks.{key}]."
+            key, f"{key} = {shown(value)} must be written as [tracks.{key}]."
         )
     if kind.startswith("datetime"):
         return _moment(where, key, value)
@@ -208,34 +239,39 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
             "bool": "true or false",
             "int": "a whole number",
         }.get(kind, "a number")
-        raise where.refused(key, f"{key} = {value!r} must be {words}.")
+        raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
     if not 0 <= value <= LARGEST_FIGURE or (
         value == 0 and key not in MAY_BE_0
     ):  # the first is false for NaN
         least = "of 0 or more" if key in MAY_BE_0 else "above 0"
-        raise where.refused(key, f"{key} = {value!r} must be a number {least}.")
+        raise where.refused(key, f"{key} = {shown(value)} must be a number {least}.")
     return float(value)
 
 
 def _moment(where: _Table, key: str, value: object) -> datetime:
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        form = "a time with its offset, unquoted: 2027-06-20T15:30:00+02:00."
-        raise where.refused(key, f"{key} = {str(value)!r} must be {form}")
+    if not isinstance(value, datetime):
+        form = f"a time with its offset, unquoted: {TIME_FORM}."
+        raise where.refused(key, f"{key} = {shown(value)} must be {form}")
+    if value.tzinfo is None:
+        form = f"{shown(value)}Z in UTC, or {shown(value)}+02:00"
+        words = f"{key} = {shown(value)} has no offset from UTC; write {form}."
+        raise where.refused(key, words)
     return value
 
 
 def _names(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise where.refused(key, f"{key} = {value!r} must be a list of names.")
+        raise where.refused(key, f"{key} = {shown(value)} must be a list of names.")
     return tuple(value)
 
 
 def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise where.refused(
-            key, f'{key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
+            key,
+            f'{key} = {shown(value)} must be a list of networks: ["192.168.1.0/24"].',
         )
     for one in value:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from lpirc_testsets.close_names import did_you_mean
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP
 from referee.config.rule_table import USUAL, RuleTable
@@ -92,7 +93,7 @@ def preset_named(name: str) -> Preset:
     for one in PRESETS:
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in PRESETS)
-    raise RefereeError(
-        "bad-request", f"There are no rules {name!r}; choose one of {names}."
-    )
+    names = [one.name for one in PRESETS]
+    meant = did_you_mean(name, names)
+    sentence = f"There are no rules {name!r}; choose one of {', '.join(names)}.{meant}"
+    raise RefereeError("bad-request", sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lpirc_power.meter import (
     CREST_FACTORS,
@@ -11,6 +11,7 @@ from lpirc_power.meter import (
     SYNCHRONIZE,
     UNOFFICIAL,
 )
+from lpirc_testsets.close_names import did_you_mean
 from referee.config.contest_values import (
     PRIZE_RULES,
     TOURNAMENTS,
@@ -49,6 +50,12 @@ Problem = tuple[str, int, str, str]
 """The location of a wrong value (the table's name, its index and the key), and a sentence about it."""
 
 
+def one_of(given: object, choices: Sequence[object]) -> str:
+    """Return what a value must be, with the choice of which it may be a slip."""
+    words = f"must be one of {', '.join(map(repr, choices))}."
+    return words + did_you_mean(str(given), map(str, choices))
+
+
 def contest_problems(config: ContestConfig) -> Iterator[Problem]:
     """Yield the problems of a configuration, in the order of its keys."""
     for key, words in _top_problems(config):
@@ -84,6 +91,9 @@ def _path_problems(config: ContestConfig) -> Iterator[Problem]:
     for number, track in enumerate(config.tracks, start=1):
         paths.append(("tracks", number, "testset", track.testset))
         paths.append(("tracks", number, "holdout", track.holdout))
+    if not config.testset.strip():
+        words = "testset is blank; give the folder of the test set."
+        yield "", 0, "testset", words
     for table, number, key, path in paths:
         if NUL in path:
             words = f"{key} = {path!r} has the character NUL, which no path can have."
@@ -91,6 +101,8 @@ def _path_problems(config: ContestConfig) -> Iterator[Problem]:
 
 
 def _name_problems(config: ContestConfig) -> Iterator[Problem]:
+    if not config.name.strip():
+        yield "", 0, "name", "the contest's name is blank."
     if odd := name_problem(config.name):
         yield "", 0, "name", f"the contest's name {shown_name(config.name)} {odd}."
     for kind, rows in (
@@ -127,13 +139,13 @@ def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     elif len(config.board_url.split()) > 1 or not config.board_url.isprintable():
         yield "board_url", "has a blank or a line break, which no address can have."
     if config.heats not in TOURNAMENTS:
-        yield "heats", f"must be one of {', '.join(map(repr, TOURNAMENTS))}."
+        yield "heats", one_of(config.heats, TOURNAMENTS)
 
 
 def _prize_problems(prizes: tuple[Prize, ...]) -> Iterator[Problem]:
     for number, prize in enumerate(prizes, start=1):
         if prize.rule not in PRIZE_RULES:
-            words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
+            words = f"rule = {prize.rule!r} {one_of(prize.rule, PRIZE_RULES)}"
             yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
 
 
@@ -192,9 +204,7 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
     for number, station in enumerate(stations, start=1):
         for key, choices in STATION_CHOICES.items():
             if (given := getattr(station, key)) not in choices:
-                words = (
-                    f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
-                )
+                words = f"{key} = {given!r} {one_of(given, choices)}"
                 yield "stations", number, key, f"station {station.name!r}: {words}"
         if (settle_s := station.settle_s) > LONGEST_IDLE_S:
             words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."

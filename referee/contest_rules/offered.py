@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from lpirc_testsets.close_names import did_you_mean
 from referee.contest_rules.floors_then_energy import FloorsThenEnergy
 from referee.contest_rules.rule import (
     NO_TIME,
@@ -206,17 +207,29 @@ def rule_named(name: str, settings: Mapping[str, float | None]) -> ContestRule:
     kind = RULES.get(name)
     if kind is None:
         known = ", ".join(map(repr, RULES))
-        raise RuleError("name", f"name = {name!r} must be one of {known}.")
+        meant = did_you_mean(name, RULES)
+        raise RuleError("name", f"name = {name!r} must be one of {known}.{meant}")
     its = {one.name for one in fields(kind)}
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:
         if key not in its:
             takes = f"it takes {', '.join(sorted(its))}" if its else "it takes none"
-            raise RuleError(key, f"{key} is no setting of the rule {name!r}; {takes}.")
+            words = f"{key} is no setting of the rule {name!r}; {takes}"
+            raise RuleError(key, f"{words}{_taken_by(key)}.")
     rule = kind(**given)
     for key, sentence in rule.problems():
         raise RuleError(key, sentence)
     return rule
+
+
+def _takes(rule: type[ContestRule], key: str) -> bool:
+    return any(one.name == key for one in fields(rule))
+
+
+def _taken_by(key: str) -> str:
+    """Return the end of a sentence about a misplaced setting: the rules that take it."""
+    takers = [repr(one.name) for one in RULES.values() if _takes(one, key)]
+    return f", and name = {' or '.join(takers)} takes {key}" if takers else ""
 
 
 def rule_of_words(words: str) -> ContestRule:

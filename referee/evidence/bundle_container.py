@@ -215,9 +215,7 @@ def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
 
 def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     if name not in NAMES:
-        sentence = (
-            f"The bundle has an unknown part {name[:80]!r}; nothing was unpacked."
-        )
+        sentence = f"The file is not a bundle: it has an unknown part {name[:80]!r}; nothing was unpacked."
         raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):

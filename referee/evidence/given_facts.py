@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from referee.evidence.kept_links import KeptLink
+from referee.evidence.published_chain import PublishedChain
 from referee.evidence.receipts_in_bundle import Receipts
 
 
@@ -12,7 +15,8 @@ class Given:
     """Facts known from outside the bundle: a public key, a head of the log, receipts, a ground truth.
 
     `head` may be just the first digits of a head; `head_events` is the number of events up to that head, if known.
-    `interval` requests that the score's interval be recomputed, too.
+    `kept` are links of the log that people kept, and `chains` the log as it was published. `interval` requests that the
+    score's interval be recomputed, too.
     """
 
     key: str | None = None
@@ -21,3 +25,5 @@ class Given:
     receipts: Receipts | None = None
     ground_truth: bytes | None = None
     interval: bool = False
+    kept: Sequence[KeptLink] = ()
+    chains: Sequence[PublishedChain] = ()

@@ -17,6 +17,7 @@ from referee.evidence.judgement_rules import (
     check_corrections,
     require_bound,
 )
+from referee.evidence.link_verification import check_links
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.verification_items import Failure, NotChecked, require_same
 from referee.store.hash_links import terms_sha256
@@ -252,6 +253,7 @@ RECORD_CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
     "run-chain": _run_chain,
     "meter-chain": _meter_chain,
     "log-chain": _log_chain,
+    "links": check_links,
     "closing": _closing,
     "energy": _energy,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,15 +10,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lpirc_testsets import TestSetError, load_test_set
+from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.config import ContestConfig, read_config
-from referee.contest import Contest, require_unchanged
+from referee.contest import Contest, load_own_test_set, require_unchanged
 from referee.errors import RefereeError
+from referee.findings.backup_folder import require_can_hold
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
 from referee.journal.place import behind_text, is_shared, journal_folder
-from referee.presence import is_there
+from referee.presence import is_folder, is_there
 from referee.seams import Finding
 from referee.store import DATABASE_NAME, Store
 
@@ -45,7 +45,7 @@ def require_sound_database(folder: Path) -> None:
 
 def require_sound_test_set(folder: Path) -> None:
     """Raise TestSetError or RefereeError unless the test set is as its manifest says."""
-    require_unchanged(load_test_set(folder / read_config(folder).testset))
+    require_unchanged(load_own_test_set(folder, read_config(folder)))
 
 
 def require_free_space(folder: Path) -> None:
@@ -58,13 +58,19 @@ def require_free_space(folder: Path) -> None:
 
 def look_at_backup_folder(folder: Path, config: ContestConfig) -> Iterator[Finding]:
     """Check that scheduled backups can be written into the folder that the contest names."""
-    copies = folder / config.backup.folder
-    if config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
-        sentence = (
-            f"No scheduled backup can be written into {copies}: make the folder, or name another one in "
-            "[backup]."
-        )
-        yield Finding("backup-folder", sentence)
+    if not config.backup.folder:
+        return
+    try:
+        require_can_hold(folder / config.backup.folder)
+    except RefereeError as error:
+        sentence = f"[backup] folder = {config.backup.folder!r}: {error.sentence}"
+        yield Finding(error.code, sentence)
+
+
+def _require_folder(journal: Path) -> None:
+    if is_there(journal) and not is_folder(journal):
+        words = f"The journal {journal} is a file; name a folder in [journal]."
+        raise RefereeError("journal-missing", words)
 
 
 def look_at_journal(folder: Path) -> Iterator[Finding]:
@@ -79,6 +85,7 @@ def look_at_journal(folder: Path) -> Iterator[Finding]:
         journal = journal_folder(folder, config)
         disk = JournalDisk(journal, config.journal.deadline_s)
         try:
+            disk.do(lambda: _require_folder(journal))
             is_same_disk = disk.do(
                 lambda: journal.stat().st_dev == folder.stat().st_dev
             )
@@ -105,6 +112,16 @@ def look_whether_behind(contest: Contest) -> Iterator[Finding]:
             "disk answers and no run is open."
         )
         yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")
+
+
+def look_at_freeze(contest: Contest) -> Iterator[Finding]:
+    """Check that the board of a contest without runs is not frozen from its first start."""
+    freeze_at = contest.config.freeze_at
+    if freeze_at is None or Clock().utc() < freeze_at or contest.store.runs.find():
+        return
+    words = "is past, so the board shows no run; write a time to come, or remove it"
+    sentence = f"freeze_at = {freeze_at.isoformat()} {words}."
+    yield Finding("frozen-already", sentence, is_advice=True)
 
 
 def look_at_clock(store: Store) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Compete",
         [
             "first-run",
+            "boards",
             "contestants",
             "practice",
             "client",
@@ -34,6 +35,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Operate",
         [
             "first-contest",
+            "contest-week",
             "handbook",
             "operators",
             "rules",
@@ -51,6 +53,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Measure",
         [
             "first-measurement",
+            "first-hour",
             "lab",
             "lab-pages",
             "scoring",
@@ -63,10 +66,10 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
             "wt300-commands",
         ],
     ),
-    ("Develop", ["architecture", "plugins"]),
+    ("Develop", ["architecture", "plugins", "stability", "releasing", "systems"]),
 )
 """The pages by reader, in the order in which they are listed."""
-DEPLOYMENT = "deploy/README"
+DEPLOYMENT = ["deploy/README", "deploy/bare-debian", "deploy/containers"]
 SHOWN_KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 ELSEWHERE = {
     "referee/web/contestant/openapi.json": "/v1/openapi.json",
@@ -91,7 +94,7 @@ def listed() -> list[tuple[str, list[Listed]]]:
     """Return all documents by group; the records of decisions are the last group."""
     records = sorted((FOLDER / "decisions").glob("*.md"))
     decisions = [f"decisions/{record.stem}" for record in records]
-    groups = [*GROUPS, ("Deploy", [DEPLOYMENT]), ("Decisions", decisions)]
+    groups = [*GROUPS, ("Deploy", DEPLOYMENT), ("Decisions", decisions)]
     return [(group, [*map(_listed, names)]) for group, names in groups]
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Address = Callable[[str], str | None]
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 CONTENTS = "h2"
+COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
+"""For tests and tools: no part of the text."""
 TABLE = re.compile("<table>")
 REGION = '<div class="scroll" tabindex="0" role="region" aria-label="Table {}"><table>'
 EMPTY_HEADING = re.compile(r"<th[^>]*></th>")
@@ -36,7 +38,7 @@ def render(text: str, address: Address) -> MarkdownPage:
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = reader.parse(text)
+    tokens = reader.parse(COMMENT.sub("", text))
     headings = _headings(tokens)
     for token in tokens:
         _align_by_class(token)

@@ -96,7 +96,14 @@ def _meters(status: Document) -> Iterator[Attention]:
         if state not in (METER_LOST, NOT_INTEGRATING, ENERGY_TO_READ):
             continue
         said = station["meter_sentence"] or f"It is {state}."
-        if run is None or run["state"] != RunState.OPEN:
+        if state == METER_LOST and run is not None and run["state"] == RunState.ARMED:
+            words = f"The meter of {name}: {said}"
+            void = act_of_run("Void", run["run"], "void")
+            severity = Severity.PERSON_NEEDED
+            yield Attention(
+                "meter-lost", severity, words, run["run"], name, acts=(void,)
+            )
+        elif run is None or run["state"] != RunState.OPEN:
             words = f"The meter of {name}: {said}"
             code = f"meter-{_code(state)}"
             yield Attention(code, Severity.WARNING, words, None, name, acts=(STATIONS,))

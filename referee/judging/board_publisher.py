@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from referee.clock import Clock
@@ -18,6 +18,7 @@ from referee.judging.public_documents import (
     log_head,
     public_board,
     public_hall,
+    published_head,
 )
 from referee.judging.standings import KnownStandings
 from referee.store.records import Published, RunState
@@ -25,6 +26,7 @@ from referee.store.records import Published, RunState
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
+MINUTE = len("2027-06-20T13:30")
 
 
 def publish(
@@ -43,6 +45,19 @@ def publish(
         except Exception:
             logger.exception("the board cannot be published")
         clock.wait(stop, start_s + TICK_S)
+
+
+def publish_once(contest: Contest, clock: Clock) -> None:
+    """Publish what is on record, before the server answers anything, if the log has grown since; log errors, go on.
+
+    The journal does not have each publication, and a power cut may take one: clients may keep newer heads of the log.
+    """
+    try:
+        Publisher(contest, clock).catch_up()
+    except RefereeError as error:
+        logger.warning("the board cannot be published yet: %s", error.sentence)
+    except Exception:
+        logger.exception("the board cannot be published yet")
 
 
 class Publisher:
@@ -69,25 +84,41 @@ class Publisher:
         if has_changed or self._store.runs.find(RunState.OPEN):
             self._store.published.publish(document, hall, self._clock.utc())
 
+    def catch_up(self) -> None:
+        """Publish once if the log has more events than the published head of it.
+
+        A freeze that fell due while nothing was served freezes what was on record by then, unless there is newer.
+        """
+        row = self._store.published.get()
+        if row is None:
+            return
+        head = published_head(row.document)
+        if head is not None and head["events"] == self._store.log.head()[0]:
+            return
+        freeze_at = self._contest.config.freeze_at
+        now = self._clock.utc()
+        if freeze_at is not None and Freeze(row, freeze_at).is_due(now):
+            is_all = not self._store.log.has_news_since(freeze_at)
+            document = self._board(row) if is_all else None
+            self._store.published.publish(
+                document, public_hall(self._contest, now), now
+            )
+        self.tick()
+
+    def _look_at_log(self, now: datetime) -> None:
+        """Renew the head of the log if it has grown, and each minute; its time alone does not change each second."""
+        head = log_head(self._contest, now)
+        is_of_this_minute = head["utc"][:MINUTE] == self._log.get("utc", "")[:MINUTE]
+        if not is_of_this_minute or head["events"] != self._log["events"]:
+            self._log = head
+
     def _results(self, row: Published | None) -> str | None:
         """Return the results to publish, or None if this call has frozen the board.
 
         The clock is read last. If it is before the freeze, everything published was known before the freeze.
         """
         freeze_at = self._contest.config.freeze_at
-        begun = self._clock.utc()
-        # The head is kept for a minute; otherwise the document would change every second.
-        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
-            self._log = log_head(self._contest, begun)
-        document = public_board(
-            self._contest,
-            begun,
-            self._standings.now(),
-            self._log,
-            self._heats.now(),
-            row,
-            self._answered,
-        )
+        document = self._board(row)
         now = self._clock.utc()
         if freeze_at is not None and Freeze(row, freeze_at).is_due(now):
             # A link of the log that has been shown must still be in the log after a power cut.
@@ -105,3 +136,17 @@ class Publisher:
             logger.warning("the board is now frozen: it is %s", freeze_at.isoformat())
             return None
         return document
+
+    def _board(self, row: Published | None) -> str:
+        """Return the results at present, with the newest head of the log."""
+        begun = self._clock.utc()
+        self._look_at_log(begun)
+        return public_board(
+            self._contest,
+            begun,
+            self._standings.now(),
+            self._log,
+            self._heats.now(),
+            row,
+            self._answered,
+        )

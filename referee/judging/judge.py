@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -33,8 +34,11 @@ from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.store import Event
 from referee.store.acts import Act
+from referee.store.event_chain import SALT
 from referee.store.hash_links import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
+
+SALT_BYTES = 16
 
 
 class Again(NamedTuple):
@@ -110,7 +114,9 @@ def _events(
             )
         events.append(_correction(contest, run, old, again, now.isoformat()))
     figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
-    detail: dict[str, object] = {**figures, "signature": judged.signature}
+    # Its link is public before the figures are; without these bits a guess of them could be checked.
+    salt = secrets.token_hex(SALT_BYTES)
+    detail: dict[str, object] = {**figures, "signature": judged.signature, SALT: salt}
     if judged.rules is not None:
         detail |= {"judged_utc": judged.judged_utc, "rules_sha256": judged.rules.sha256}
     if digest != armed_with:

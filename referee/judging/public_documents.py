@@ -46,6 +46,7 @@ from referee.store.records import (
 )
 
 MOST_POINTS = 120  # in a power curve of the whole window
+_LOG_KEY = '"log": '
 
 
 @cache
@@ -81,13 +82,27 @@ def empty_board(contest: Contest) -> str:
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
-    """Return the newest head of the contest's log, at most one per minute: utc, events, link (hexadecimal)."""
+    """Return the newest head of the contest's log: utc in full seconds, events, link (hexadecimal)."""
     events, _, link = contest.store.log.head()
     return {
-        "utc": now.replace(second=0, microsecond=0).isoformat(),
+        "utc": now.replace(microsecond=0).isoformat(),
         "events": events,
         "link": link,
     }
+
+
+def published_head(document: str) -> dict[str, Any] | None:
+    """Return the `log_head` of published results, or None if they have none.
+
+    The log is the last key of the document, so its whole text need not be parsed. No text within it can look like the
+    key, because quotation marks in JSON strings are escaped.
+    """
+    at = document.rfind(_LOG_KEY)
+    if at < 0:
+        return None
+    found, _ = json.JSONDecoder().raw_decode(document, at + len(_LOG_KEY))
+    head: dict[str, Any] | None = found
+    return head
 
 
 def public_board(

@@ -11,7 +11,12 @@ from typing import Any
 from referee.contest import Contest
 from referee.judging.freeze import Freeze, public_view
 from referee.judging.prize_states import with_prize_states
-from referee.judging.public_documents import empty_board, public_board, public_hall
+from referee.judging.public_documents import (
+    empty_board,
+    log_head,
+    public_board,
+    public_hall,
+)
 from referee.store.records import BoardState, Published
 
 OF_THE_HALL = ("now", "next", "utc")
@@ -29,6 +34,12 @@ class SiteDocument:
     def state(self) -> str:
         """Return the state of the board."""
         return str(self.board["state"])
+
+    @property
+    def log_events(self) -> int:
+        """Return the number of events up to the newest public link of the log."""
+        head = self.board.get("log")
+        return head["events"] if head else 0
 
     @property
     def teams(self) -> list[str]:
@@ -89,7 +100,7 @@ def team_page_name(team: str) -> str:
 def _present(contest: Contest, row: Published | None, now: datetime) -> Published:
     """Return the board as it would be published at `now`, in full minutes."""
     minute = now.replace(second=0, microsecond=0).isoformat()
-    document = public_board(contest, now, before=row)
+    document = public_board(contest, now, log=log_head(contest, now), before=row)
     hall = public_hall(contest, now)
     if row is None:
         return Published(minute, document, BoardState.LIVE, 0, hall=hall)

@@ -10,6 +10,7 @@ from pathlib import Path
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
+from referee.publishing.log_files import log_files
 from referee.publishing.packed_pages import packed
 from referee.publishing.public_site import SiteDocument, as_final, site_document
 from referee.publishing.run_files import RunFiles, write_run_files
@@ -70,6 +71,7 @@ def publish_site(
         if final:
             return _with_run_files(contest, document, site, disk, now)
         pages = _packed_pages(document, RunFiles(), every_s)
+        pages |= log_files(contest.store, document.log_events)
         manifest = manifest_of(digests(pages), about_site(document))
         is_new = not site.has(manifest)
         if is_new:
@@ -93,6 +95,7 @@ def _with_run_files(
         made = write_run_files(contest, document, staged, now, disk.require_space)
         site.place(staged, _packed_pages(document, made, None))
         site.place(staged, packed(_written(staged, made)))
+        site.place(staged, log_files(contest.store, document.log_events))
         manifest = manifest_of(digests_of(staged), about_site(document))
         is_new = not site.has(manifest)
         if is_new:

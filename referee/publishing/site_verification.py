@@ -8,6 +8,7 @@ from pathlib import Path
 
 from referee.errors import RefereeError
 from referee.evidence.signed_statement import is_signed
+from referee.presence import is_file
 from referee.publishing.site_manifest import (
     ENVELOPE,
     MANIFEST,
@@ -37,6 +38,10 @@ def verify_site(folder: Path, key: str | None) -> VerifiedSite:
 
 
 def _signed_manifest(folder: Path, key: str | None) -> tuple[SiteManifest, str]:
+    if not is_file(folder / MANIFEST):
+        words = f"{folder} is not the folder of a published site: it has no {MANIFEST}"
+        hint = "a bundle is verified by: referee bundle verify FILE"
+        raise RefereeError("site-missing", f"{words}; {hint}")
     text = (folder / MANIFEST).read_bytes()
     envelope = (folder / ENVELOPE).read_bytes()
     try:

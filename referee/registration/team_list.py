@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.close_names import closest
+from lpirc_testsets.system_failures import reason_of
 from referee.errors import RefereeError
 from referee.registration.registered_names import folded, team_problem
 
@@ -24,7 +26,7 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
         content = file.read_bytes()
     except OSError as error:
         raise RefereeError(
-            "bad-team-list", f"{file} cannot be read: {error.strerror}."
+            "bad-team-list", f"{file} cannot be read: {reason_of(error)}."
         ) from error
     return teams_in(text_of_list(content, str(file)), str(file), present)
 
@@ -69,8 +71,7 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
         for name in COLUMNS
         if columns.count(name) > 1
     ]
-    if "team" not in columns:
-        problems = ["its first line must be: team,affiliation"]
+    problems += _unknown_columns(columns)
     for line, row in rows if not problems else ():
         surplus = row.pop(SURPLUS, [])
         team = row["team"].strip()
@@ -93,6 +94,19 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
         sentence = f"{source}: {'; '.join(problems)}. Nothing is imported."
         raise RefereeError("bad-team-list", sentence, problems=problems)
     return listed
+
+
+def _unknown_columns(columns: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with the names of the columns; those for other purposes, such as `mail`, are left out."""
+    others = [name for name in columns if name not in COLUMNS]
+    if "team" not in columns:
+        has = f", and not {','.join(columns)!r}" if any(columns) else ""
+        yield f"its first line must be: team,affiliation{has}; further columns are not read"
+        return
+    for name in others:
+        meant = closest(name, COLUMNS)
+        if meant is not None and meant not in columns:
+            yield f"its first line has the column {name!r}, which is not read; write {meant!r} if it is meant"
 
 
 def _rows_of(text: str, source: str) -> tuple[csv.DictReader[str], list[Row]]:

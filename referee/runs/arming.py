@@ -337,9 +337,7 @@ def images_of_a_run(contest: Contest) -> int:
     pool = len(contest.test_set.images)
     images = contest.config.images.per_attempt
     if images > pool:
-        sentence = (
-            f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
-        )
+        sentence = f"[images] per_attempt = {images}, but the test set has {pool} images; choose fewer."
         raise RefereeError("bad-config", sentence)
     return images or pool
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import remaining_s
@@ -34,9 +33,3 @@ def state_of(live: OpenRun, now_s: float) -> tuple[MeterState, str | None]:
     if remaining_s(live.window, now_s) <= ENDING_S:
         return MeterState.IDLE, None
     return MeterState.NOT_INTEGRATING, None
-
-
-def after_the_run(error: MeterError) -> str:
-    """Return what an operator is told of a free station whose meter did not answer at the end of its last run."""
-    again = "It is asked again when a run is armed; 'Probe' in Settings, Stations asks it now."
-    return f"It did not answer at the end of its last run: {error.sentence} {again}"

@@ -22,7 +22,7 @@ from referee.runs.heats import (
 )
 from referee.runs.idle_station import IdleStations
 from referee.runs.live_runs import LiveRuns
-from referee.runs.meter_state import MeterState, after_the_run, state_of
+from referee.runs.meter_state import MeterState, state_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_ending import count_again, note_end, record_close
 from referee.runs.run_recorder import note_event
@@ -339,9 +339,9 @@ class RunControl:
             return state_of(live, self._clock.monotonic_s())
         if self._meters.is_ready(station):
             return MeterState.READY, None
-        lost = self._meters.lost_at_end(station)
+        lost = self._meters.lost(station)
         if lost is not None:
-            return MeterState.LOST, after_the_run(lost)
+            return MeterState.LOST, lost
         return MeterState.IDLE, self.idle.being_asked(station)
 
     def live_runs(self) -> dict[int, OpenRun]:

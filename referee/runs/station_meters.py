@@ -17,6 +17,7 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.runs.meter_trouble import MeterTroubles, after_the_run
 from referee.runs.missing_energy import (
     Missing,
     foreign,
@@ -92,6 +93,7 @@ class StationMeters:
         self._armed: dict[int, RunMeter] = {}
         self._retired: dict[str, RunMeter] = {}
         self._zeros = ZeroLevels()
+        self._troubles = MeterTroubles()
 
     def of(self, run: Run) -> RunMeter:
         """Return an unopened meter for the run, with the setup that the run was armed with.
@@ -161,16 +163,24 @@ class StationMeters:
             meter.station.name == station for meter in list(self._armed.values())
         )
 
-    def lost_at_end(self, station: str) -> MeterError | None:
-        """Return why the meter did not answer when the station's last run ended; None if it did, or was asked since."""
+    def lost(self, station: str) -> str | None:
+        """Return what is wrong with a station's meter: it did not start for the armed run, or the last run lost it.
+
+        None if it started and answered, or was asked since.
+        """
+        trouble = self._troubles.of(station)
+        if trouble is not None:
+            return trouble.sentence
         retired = self._retired.get(station)
-        return None if retired is None else retired.sampler.link_error
+        error = None if retired is None else retired.sampler.link_error
+        return None if error is None else after_the_run(error)
 
     def forget(self, run: Run) -> None:
         """Close the meter of a run that will not be opened.
 
         If an earlier process armed the run, the meter's panel is unlocked first.
         """
+        self._troubles.end(run)
         kept = self._armed.pop(run.id, None)
         if kept is not None:
             kept.sampler.close()
@@ -194,6 +204,7 @@ class StationMeters:
                 run,
                 take_over=was_started(self._store, run),
             )
+            self._troubles.end(run)
 
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
         meter = self.of(run)
@@ -227,6 +238,8 @@ class StationMeters:
             yield
         except BaseException as error:
             meter.sampler.close()
+            if isinstance(error, MeterError):
+                self._troubles.note(run, error)
             self._note(run.id, "meter-failed", reason=str(error))
             raise
 
@@ -244,6 +257,7 @@ class StationMeters:
             self._store.log.append(self._clock.utc(), run.id, METER_START)
             if kept is not None:
                 kept.sampler.start()
+                self._troubles.end(run)
                 return kept
         except BaseException as error:
             if kept is not None:
@@ -258,6 +272,7 @@ class StationMeters:
         meter = self._set_up_again(run, take_over=take_over)
         with self._failure_noted(run, meter):
             meter.sampler.start()
+        self._troubles.end(run)
         return meter
 
     def put_back(self, started: dict[int, RunMeter]) -> None:

@@ -10,6 +10,12 @@ from typing import Any, NamedTuple
 from referee.store.hash_links import LOG_START, event_digest, log_link
 from referee.store.schema import insert
 
+RESTORED = "restored"
+"""Kind of the event of a restored contest; its detail has BACKUP_UTC if a backup was restored."""
+BACKUP_UTC = "backup_utc"
+SALT = "salt"
+"""Key of random bits in an event's detail, without which somebody could guess the event and check it by its link."""
+
 
 class Event(NamedTuple):
     """An event with its time and its run; the run is None for an event of the whole contest."""

@@ -6,12 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
-from referee.store.event_chain import LoggedEvent, append_event
+from referee.store.event_chain import RESTORED, LoggedEvent, append_event
 from referee.store.hash_links import LOG_START
 from referee.store.records import (
     SETTINGS,
@@ -42,6 +42,8 @@ _LOG = (  # whoever has changed it may have stored another type
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
     " FROM events WHERE id > ? ORDER BY id LIMIT ?"
 )
+_LINKS = "SELECT link FROM events WHERE id > ? AND id <= ? ORDER BY id"
+_NEWS = "SELECT 1 FROM events WHERE utc >= ? AND kind <> ? LIMIT 1"
 _EVENTS_AT_ONCE = 1000
 _LOG_BEFORE = (
     "SELECT max(id) AS id, count(*) AS events, link FROM events"
@@ -65,6 +67,16 @@ class EventTable:
             if rows
             else (0, "", LOG_START.hex())
         )
+
+    def has_news_since(self, since: datetime) -> bool:
+        """Return True if an event is on record at or after `since`, other than that the database was restored."""
+        utc = since.astimezone(UTC).isoformat()
+        return bool(self._database.rows(_NEWS, utc, RESTORED))
+
+    def links(self, after: int, upto: int) -> bytes:
+        """Return the links of the events after event `after` up to event `upto`, 32 bytes each."""
+        rows = self._database.rows(_LINKS, after, upto)
+        return b"".join(row["link"] for row in rows)
 
     def after(self, number: int) -> Iterator[LoggedEvent]:
         """Yield the events after event `number`, oldest first."""

@@ -11,7 +11,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-LOG_START = READINGS_START = bytes(32)
+LINK_BYTES = 32
+LOG_START = READINGS_START = bytes(LINK_BYTES)
 """The link before the first event, and before the first reading."""
 
 

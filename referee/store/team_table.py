@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from lpirc_testsets.close_names import did_you_mean
 from referee.errors import RefereeError
 from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
@@ -64,7 +65,8 @@ class TeamTable:
                     connection.execute(insert("teams"), team | common)
                 except sqlite3.IntegrityError:
                     raise RefereeError(
-                        "team-exists", f"The team {name!r} exists already."
+                        "team-exists",
+                        f"The team {name!r} exists already; for a new password: referee team password NAME",
                     ) from None
             put_on_record(connection, act)
 
@@ -115,10 +117,12 @@ class TeamTable:
 
     def require(self, name: str) -> None:
         """Raise RefereeError `team-unknown` unless the team is registered and enabled."""
-        is_disabled = self.all().get(name)
+        teams = self.all()
+        is_disabled = teams.get(name)
         if is_disabled is None:
             raise RefereeError(
-                "team-unknown", f"There is no team {name!r}; see: referee team list"
+                "team-unknown",
+                f"There is no team {name!r}; see: referee team list.{did_you_mean(name, teams)}",
             )
         if is_disabled:
             raise RefereeError(

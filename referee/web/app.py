@@ -53,11 +53,13 @@ from referee.web.public import (
     client_pages,
     document_pages,
     heat_pages,
+    log_links,
     projector,
     public_team,
 )
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
+from referee.web.public.log_links import PublicLinks
 from referee.web.published_board import PublishedBoard
 from referee.web.published_replays import PublishedReplays
 from referee.web.refused_requests import Refusals
@@ -92,6 +94,7 @@ ROUTES = (
     html_pages,
     display_routes,
     public_board,
+    log_links,
     heat_pages,
     projector,
     public_replays,
@@ -115,8 +118,9 @@ def create_app(
     html_pages.speak_of(config.task)
     limits = limits_of(one.name for one in config.stations if one.clients)
     images = ImageFiles(contest.test_set)
-    service = RunService(callers, limits, contest.test_set, images, Screens(clock))
     board = PublishedBoard(contest, clock)
+    screens = Screens(clock)
+    service = RunService(callers, limits, contest.test_set, images, screens, board)
     refusals = Refusals(contest.store, clock)
     bodies = ArrivingBodies(clock, answer_to_silence)
     config_watch = ConfigWatch(contest.folder, config)
@@ -128,10 +132,11 @@ def create_app(
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
     auto = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto, board)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging, listen))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
+    keep_parts(app, PublicLinks(board))
     keep_parts(app, TeamsDesk(callers, board), ReceiptPages(contest))
     for routes in ROUTES:
         app.register_blueprint(routes.blueprint)

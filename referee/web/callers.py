@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 REMAINING = "X-Window-Remaining-Ms"
 OPERATOR_COOKIE = "referee-operator"
+SCHEMES = ("basic", "token", "digest", "jwt", "apikey", "bearer")
 LONGEST_USER = 200
 _USER = f"HTTP_{USER.upper().replace('-', '_')}"
 NO_MORE = "The token belongs to a run that no longer exists; log in again."
@@ -42,6 +43,16 @@ class Callers:
     clock: Clock
 
 
+def _no_token(header: str, scheme: str) -> str:
+    """Return why a request has no token; of the header only its first word may be shown, if it is a known scheme."""
+    send = "send Authorization: Bearer <token>, with the token of the log-in."
+    if not header.strip():
+        return f"The request bears no token; {send}"
+    if scheme.lower().rstrip(":") in SCHEMES:
+        return f"The header Authorization has {scheme!r} and no token after 'Bearer'; {send}"
+    return f"The header Authorization does not begin with 'Bearer'; {send}"
+
+
 def session_of(
     callers: Callers, asked: WebRequest, token: str | None = None
 ) -> Session:
@@ -54,8 +65,7 @@ def session_of(
         scheme, _, token = header.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            sentence = "The request bears no token; send Authorization: Bearer <token>."
-            raise SessionRefused("token-missing", sentence)
+            raise SessionRefused("token-missing", _no_token(header, scheme))
     if asked.session is not None and asked.good_token == token:
         return asked.session
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -28,6 +29,11 @@ UNREAD_S = 30  # an answer is given up if nothing is read for this long
 MOST_CONNECTIONS = 16_384
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 OTHER_FILES = 512  # files that the process may open besides connections
+
+
+_HOST_IN_URL = re.compile(
+    r"(?P<scheme>https?://)?(?P<host>[\w.-]+)(?::(?P<port>\d+))?/?"
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,13 @@ def _bind_error(listen: Listen, error: OSError | UnicodeError) -> RefereeError:
             "port-refused",
             f"Port {listen.port} needs more rights; choose one above 1023.",
         )
-    return RefereeError(
-        "host-unknown",
-        f"{listen.host}:{listen.port} is not an address of this machine ({error}).",
-    )
+    return RefereeError("host-unknown", f"--host {listen.host!r} {_no_host(listen)}.")
+
+
+def _no_host(listen: Listen) -> str:
+    """Return why this machine has no such host, as the end of a sentence that begins with it."""
+    meant = _HOST_IN_URL.fullmatch(listen.host)
+    if meant is not None and (meant["scheme"] or meant["port"]):
+        port = meant["port"] or listen.port
+        return f"is a URL or has a port; write --host {meant['host']} --port {port}"
+    return "is not an address of this machine; 0.0.0.0 means all that it has"

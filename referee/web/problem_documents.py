@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import logging
 
-from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
+from flask import Flask, Response, current_app, request
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
@@ -19,6 +19,7 @@ from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.app_parts import part
 from referee.web.error_pages import for_reader
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
+from referee.web.near_addresses import near_address
 from referee.web.refused_requests import Refusals
 from referee.web.web_request import WebRequest, present_request
 
@@ -70,6 +71,7 @@ OPERATORS = frozenset(
 )
 """Codes of faults that only the operator can fix."""
 RETRY_AFTER_S = 5
+LONGEST_SHOWN = 100
 CODE_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -78,8 +80,6 @@ CODE_OF_STATUS = {
     500: "internal",
 }
 SENTENCE_OF_STATUS = {
-    404: "There is nothing at this address.",
-    405: "This address does not accept this method; the header Allow lists the accepted ones.",
     500: "This request caused an error in the referee; the operator's log has the reason.",
 }
 
@@ -190,9 +190,47 @@ def _referee_error(error: RefereeError) -> Answer:
 
 def _http_error(error: HTTPException) -> Answer:
     status = error.code or 500
-    sentence = SENTENCE_OF_STATUS.get(status) or error.description or error.name
+    if isinstance(error, NotFound):
+        sentence = _nothing_there()
+    elif isinstance(error, MethodNotAllowed):
+        sentence = _other_methods(error)
+    else:
+        sentence = SENTENCE_OF_STATUS.get(status) or error.description or error.name
     answer = problem(status, CODE_OF_STATUS.get(status, "bad-request"), sentence)
     allowed = error.get_response().headers.get("Allow")
     if allowed:
         answer.headers.append(("Allow", allowed))
     return answer
+
+
+def _nothing_there() -> str:
+    """Return the sentence for the address of the present request, with the one that is meant perhaps."""
+    rules = [str(rule) for rule in current_app.url_map.iter_rules()]
+    near = near_address(request.path, rules)
+    perhaps = "" if near is None else f" Did you mean {near}?"
+    where = _shown(request.path)
+    return (
+        f"There is nothing at {where}.{perhaps} The page /docs/http has all addresses."
+    )
+
+
+def _other_methods(error: MethodNotAllowed) -> str:
+    """Return the sentence for the method of the present request, with the methods that its address accepts."""
+    said_by_itself = {"HEAD", "OPTIONS"}
+    accepted = sorted(set(error.valid_methods or ()) - said_by_itself)
+    if not accepted:
+        return f"{_shown(request.path)} does not accept the method {request.method}."
+    words = " and ".join(accepted)
+    return f"{_shown(request.path)} does not accept the method {request.method}, but {words}."
+
+
+def _shown(path: str) -> str:
+    """Return an address for a sentence: short, and on one line."""
+    letters = list(path[: LONGEST_SHOWN + 1])
+    for place, letter in enumerate(letters):
+        if not letter.isprintable():
+            letters[place] = "?"
+    printable = "".join(letters)
+    if len(printable) <= LONGEST_SHOWN:
+        return printable
+    return f"{printable[:LONGEST_SHOWN]}..."

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from typing import NamedTuple
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.errors import StorageFailed
 from referee.judging.freeze import Freeze
-from referee.judging.public_documents import empty_board
+from referee.judging.public_documents import empty_board, published_head
 from referee.store.records import BoardState, Published
 
 LOOK_S = 0.5
+
+
+class LogHead(NamedTuple):
+    """A number of events of the log, and the link after them (hexadecimal)."""
+
+    events: int
+    link: str
 
 
 class PublishedBoard:
@@ -22,6 +32,7 @@ class PublishedBoard:
         self._first_look = threading.Lock()
         self._row: Published | None = None
         self._looked_s = 0.0
+        self._head_of: tuple[Published | None, LogHead | None] = (None, None)
 
     def row(self) -> Published:
         """Return the published row, or an empty board if nothing is published yet. Raises StorageFailed."""
@@ -40,6 +51,31 @@ class PublishedBoard:
         row = self.contest.store.published.get() or nothing
         self._row = row
         return row
+
+    def log_head(self) -> LogHead | None:
+        """Return the newest public link of the log, that of the published results; None before there is one.
+
+        Raises StorageFailed.
+        """
+        row = self.row()
+        if row is not self._head_of[0]:
+            found = published_head(row.document)
+            head = None
+            if found is not None:
+                head = LogHead(found["events"], found["link"])
+            self._head_of = (row, head)
+        return self._head_of[1]
+
+    def known_log_head(self) -> LogHead | None:
+        """Return `log_head` as it was at the last look, without another one: a watch of the server looks each second.
+
+        It is for the answer to a body that is on disk, which neither waits for a look nor fails by one.
+        """
+        head = self._head_of[1]
+        if head is None:
+            with suppress(StorageFailed):
+                return self.log_head()
+        return head
 
     def forget(self) -> None:
         """Discard the cached row, because an operator has frozen or unveiled the board."""

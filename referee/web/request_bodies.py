@@ -8,10 +8,11 @@ connection is ended (`referee.web.arriving_bodies`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import islice
 
+from lpirc_testsets.close_names import closest, did_you_mean
 from referee.errors import RefereeError
 from referee.web.arriving_bodies import PART_BYTES, SILENCE_S, ArrivingBody
 from referee.web.http_answers import Environ
@@ -119,23 +120,38 @@ def stated_length(environ: Environ, most: int, hint: str = ": send several") -> 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
     """Return text values of the JSON object in the body: those of `keys`, then those that have a default.
 
-    Raises RefereeError `bad-json` if one is missing, blank or not a text, and the errors of `read_body`.
+    Raises RefereeError `bad-json` if one is missing, misspelt, blank or not a text, and the errors of `read_body`.
     """
     form = ", ".join(f'"{key}": "..."' for key in (*keys, *defaults))
     document = read_object(form)
+    _refuse_slips(document, [*keys, *defaults])
     return tuple(
         text_in(document, key, defaults.get(key)) for key in (*keys, *defaults)
     )
 
 
+def _refuse_slips(document: dict[str, object], known: Sequence[str]) -> None:
+    """Raise RefereeError `bad-json` for a key that may be a slip of a known one that is missing."""
+    missing = [one for one in known if one not in document]
+    for key in document:
+        if key not in known and closest(key, missing) is not None:
+            meant = did_you_mean(key, missing)
+            raise RefereeError("bad-json", f"The JSON body has {key!r}.{meant}")
+
+
 def read_object(form: str) -> dict[str, object]:
     """Return the JSON object in the body. Raises RefereeError `bad-json`, which says that it must have this form."""
+    why = ""
     try:
         document = json.loads(read_body(present_request(), LARGEST_DOCUMENT_BYTES))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         document = None
+        if isinstance(error, json.JSONDecodeError):
+            why = f" It is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
     if not isinstance(document, dict):
-        raise RefereeError("bad-json", f"The body must be a JSON object: {{{form}}}.")
+        raise RefereeError(
+            "bad-json", f"The body must be a JSON object: {{{form}}}.{why}"
+        )
     return document
 
 

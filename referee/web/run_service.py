@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from referee.runs.camera_screens import Screens
     from referee.runs.open_run import OpenRun
     from referee.web.image_files import ImageFiles
+    from referee.web.published_board import PublishedBoard
 
 
 @dataclass(frozen=True)
 class RunService:
-    """The images, screens, checks and limits that requests of open runs use."""
+    """The images, screens, checks, limits and published log that requests of open runs use."""
 
     callers: Callers
     limits: ConcurrencyLimits
     test_set: TestSet
     images: ImageFiles
     screens: Screens
+    board: PublishedBoard
     _questions: WeakKeyDictionary[OpenRun, Question] = field(
         default_factory=WeakKeyDictionary
     )

@@ -17,6 +17,7 @@ from referee.contest import open_contest, require_scorer, require_truth
 from referee.errors import RefereeError
 from referee.judging.contest_status import program_version
 from referee.operating_system import fork_workers
+from referee.runs.arming import images_of_a_run
 from referee.served import SERVER_NAME
 from referee.web.arriving_bodies import hand_over_protocol
 from referee.web.journal_watch import require_journal, require_not_superseded
@@ -45,6 +46,7 @@ def serve(
     """
     with open_contest(folder) as contest:
         require_scorer(contest)
+        images_of_a_run(contest)
         require_truth(contest.test_set, contest.config.task)
         require_journal(contest, program_version(), Clock().utc())
     look = partial(start_look, folder)

@@ -14,6 +14,7 @@ from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.automatic_judging import AutomaticJudging
 from referee.web.config_watch import ConfigWatch
 from referee.web.journal_watch import JournalWatch
+from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 
 WATCH_S = 1.0
@@ -23,13 +24,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServerWatches:
-    """The watches of the server's process: arriving bodies, contest.toml, the journal, refused requests, ended runs."""
+    """The watches of the server's process: bodies, settings, the journal, refusals, ended runs, the published log."""
 
     refusals: Refusals
     bodies: ArrivingBodies
     config_watch: ConfigWatch
     journal_watch: JournalWatch
     auto_judging: AutomaticJudging
+    board: PublishedBoard
 
 
 class EachSecond:
@@ -71,6 +73,7 @@ def watch_files(
         ),  # a run whose meter is silent stores nothing else
         EachSecond(watches.refusals.store_new),
         EachSecond(watches.auto_judging.look),
+        EachSecond(watches.board.log_head),  # for the answers to POSTs
     ]
     has_ended = False
     while not has_ended:

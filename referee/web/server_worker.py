@@ -23,6 +23,7 @@ from referee.contest import open_contest, served_config
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.journal.epochs import FIRST
+from referee.judging.board_publisher import publish_once
 from referee.operating_system import machine_name
 from referee.presence import is_there
 from referee.runs.run_control import RunControl
@@ -82,6 +83,7 @@ def load_app(
     goes_on = _goes_on(folder)
     contest = resources.enter_context(open_contest(folder, as_served=goes_on))
     clock = Clock()
+    publish_once(contest, clock)
     if contest.epoch > FIRST:
         contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
+from lpirc_score.detections.bodies import EMPTY, is_blank
 from lpirc_score.errors import TaskFailed
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_engine, task_failed, task_named
@@ -71,12 +71,12 @@ def told_task(name: str) -> dict[str, object]:
 
 @dataclass
 class AnswerReader:
-    """Reads one body of answers. `found` is what `BodyReader` has: nothing here, since a task refuses what is odd."""
+    """Reads one body of answers. `warnings` has one for a blank body; a task refuses what is odd."""
 
     task: Task
     content_type: str
     question: Question
-    found: Implausible = PLAUSIBLE
+    warnings: list[str] = field(default_factory=list)
 
     def __call__(self, body: bytes) -> TakenAnswers:
         """Return what is kept of the body.
@@ -93,6 +93,8 @@ class AnswerReader:
                 f"The task {self.task.name} failed on this body, so nothing of it was taken; tell the operator, whose "
                 "log has the reason.",
             ) from error
+        if is_blank(body):
+            self.warnings = [EMPTY]
         return TakenAnswers([one.image for one in answers], self.task.is_once)
 
     def _read(self, body: bytes) -> list[Answer]:

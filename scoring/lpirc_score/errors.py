@@ -41,6 +41,12 @@ def _again(
     return error
 
 
+def with_more(error: CodedError, sentence: str) -> CodedError:
+    """Return the same failure with one more sentence at its end."""
+    longer = f"{error.sentence} {sentence}"
+    return _again(type(error), error.code, longer, error.facts)
+
+
 class BadRows(CodedError):
     """Detections with rows that break a rule (`bad-rows`), or with lists of different lengths (`length-mismatch`)."""
 

@@ -84,6 +84,11 @@ ACKNOWLEDGED = {"posts acknowledged": 1, "rows acknowledged": 2}
         ([TOLD | {"sha256": "c"}], [STORED], {"lost or altered": 1}),
         ([TOLD, TOLD], [STORED], {"posts acknowledged more than once": 1}),
         (
+            [TOLD, TOLD | {"answer": RECEIPT | {"log": {"events": 9, "link": "b"}}}],
+            [STORED],
+            {"posts acknowledged more than once": 1},
+        ),
+        (
             [TOLD, TOLD | {"answer": RECEIPT | {"received_total": 4}}],
             [STORED],
             {"posts acknowledged more than once": 1, "lost or altered": 1},

@@ -64,6 +64,7 @@ class Referee:
     )
     elapsed_s: float | None = None  # in the answer to a logout
     gives_receipts: bool = False
+    log: dict[str, Any] | None = None  # the newest link of the log, in each 202
     alters: tuple[int, str] | None = (
         None  # (number, key) of a receipt, 0: the closing one
     )
@@ -240,6 +241,8 @@ class Referee:
             self.keys[key]["warnings"] = self.warnings
         if self.gives_receipts:
             self._chain(self.keys[key])
+        if self.log is not None:
+            self.keys[key]["log"] = self.log
         return 202, self.keys[key]
 
     def _chain(self, answer: dict[str, Any]) -> None:

@@ -274,7 +274,8 @@ def test_passwords_come_from_file_or_environment_but_never_from_an_option(
     stderr = client("run", referee.url, *OWN, "--password-file", "none").stderr
     assert "cannot be read" in stderr
     stderr = client("run", referee.url, *OWN, LPIRC_PASSWORD="wrong").stderr
-    assert stderr == "lpirc-client: It is bad-credentials.\n"
+    who = "the team was 'alpha', the password LPIRC_PASSWORD"
+    assert stderr == f"lpirc-client: It is bad-credentials: {who}\n"
 
 
 @pytest.mark.parametrize(
@@ -547,3 +548,63 @@ def test_a_detector_that_changes_the_folder_moves_no_file_of_the_client(
     assert done.returncode == 0, done.stderr
     assert not list((tmp_path / "elsewhere").iterdir())
     assert (tmp_path / "kept.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("check", "URL", "--read-only"), "start the referee or check the port\n"),
+        (
+            ("run", "URL", "--team", "alpha", "--detector", "sample"),
+            "check the port, or wait for it with --wait S\n",
+        ),
+        (
+            ("run", "URL", "--team", "alpha", "--wait", "0.1"),
+            "start the referee or check the port\n",
+        ),
+    ],
+)
+def test_wait_is_named_only_to_a_command_that_has_it(
+    client: Client, arguments: tuple[str, ...], sentence: str
+) -> None:
+    url = f"http://127.0.0.1:{own_port()}"
+    done = client(*[one.replace("URL", url) for one in arguments])
+    assert done.returncode == 1
+    assert done.stderr.endswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ("run", "URL", "--password", "x"),
+            "Did you mean --password-file instead of --password?",
+        ),
+        (
+            ("check", "--detecter", "sample"),
+            "Did you mean --detector instead of --detecter?",
+        ),
+        (("status", "URL", "--json", "--xyz"), "arguments: --xyz\n"),
+        (("run", "URL", "--host", "x"), "unrecognized arguments: --host x\n"),
+        (
+            ("status", "--jsn"),
+            "arguments are required: URL. Did you mean --json instead of --jsn?",
+        ),
+    ],
+)
+def test_an_unknown_option_is_told_with_the_closest_of_its_command(
+    client: Client, arguments: tuple[str, ...], told: str
+) -> None:
+    done = client(*arguments, "--team", "alpha")
+    assert done.returncode == 2
+    assert f"usage: lpirc-client {arguments[0]} " in done.stderr
+    assert told in done.stderr
+
+
+def test_a_run_that_posted_nothing_says_so(
+    referee: Referee, client: Client, mine: Path
+) -> None:
+    mine.write_text("def detect(jpeg, categories):\n    return []\n")
+    done = client("run", referee.url, *OWN)
+    assert done.returncode == 0
+    assert "\nnothing was posted, so the accuracy is 0: " in done.stderr

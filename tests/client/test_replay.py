@@ -26,6 +26,10 @@ LOGIN = Login(
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax\n"
 VALUES = (0.1, 1.0, 2.0, 3.0, 4.0)
 TAIL = "0.1,1,2,3,4\n"
+SIX_VALUES = (
+    "line 2: 6 values instead of 7, which are image, category, confidence, xmin, ymin, "
+    "xmax, ymax"
+)
 
 
 @pytest.fixture
@@ -169,7 +173,7 @@ def test_what_the_test_set_does_not_know_is_said_before_login(
             "line 2: confidence is '1_0', not a finite number",
         ),
         (HEADER + "1,7,0.5,1,2,3,nan\n", "line 2: ymax is 'nan', not a finite number"),
-        ("1 7 0.5 1 2 3 4\n1 7 0.5 1 2 3\n", "line 2: 6 values instead of 7"),
+        ("1 7 0.5 1 2 3 4\n1 7 0.5 1 2 3\n", SIX_VALUES),
         ("image,class,confidence\n", "line 1: the header lacks xmin, ymin, xmax, ymax"),
     ],
 )
@@ -192,7 +196,7 @@ def test_what_only_the_login_tells_is_checked_right_after_it(
         bind = replay.prepare(recorded(tmp_path, HEADER + text + TAIL), None)
         with pytest.raises(AnswerError, match=words):
             bind(LOGIN)
-    bind = replay.prepare(recorded(tmp_path, HEADER), testset)
+    bind = replay.prepare(recorded(tmp_path, HEADER + "2,7," + TAIL), testset)
     with pytest.raises(AnswerError, match="has 4 images, the contest 5"):
         bind(Login("token", "r1", 5, 60.0, 60.0, LOGIN.categories))
 
@@ -202,9 +206,9 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
         replay.prepare(tmp_path / "none.csv", None)
     with pytest.raises(
         ClientError,
-        match=r"manifest\.json: cannot be read: No such file",
+        match=r"no folder of a test set: no manifest\.json is in it",
     ):
-        replay.prepare(recorded(tmp_path, HEADER), tmp_path)
+        replay.prepare(recorded(tmp_path, HEADER + "1,7," + TAIL), tmp_path)
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(ClientError, match=r"manifest\.json: not a test set's manifest"):
-        replay.prepare(recorded(tmp_path, HEADER), tmp_path)
+        replay.prepare(recorded(tmp_path, HEADER + "1,7," + TAIL), tmp_path)

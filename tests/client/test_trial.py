@@ -224,7 +224,7 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
 @pytest.mark.parametrize(
     ("more", "images", "words"),
     [
-        ([], "nowhere", "nowhere: neither a test set nor a folder"),
+        ([], "nowhere", "nowhere: there is no such folder"),
         ([], ".", ".: neither a test set nor a folder with JPEG files"),
         ([], "not_jpeg", "a.jpg: not a JPEG file"),
         (["--ground-truth", "nowhere.json"], "set", "nowhere.json: cannot be read"),
@@ -236,7 +236,7 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
         (
             ["--ground-truth", "set"],
             "not_jpeg",
-            "of these images in COCO format: KeyError('a.jpg')",
+            "of these images in COCO format: it has no image 'a.jpg'",
         ),
         (["--categories", "nowhere.txt"], "set", "nowhere.txt: cannot be read"),
     ],

@@ -239,14 +239,18 @@ def test_a_folder_without_jpeg_is_refused_with_what_is_in_it(
     folder.mkdir()
     out = tmp_path / "set"
     result = run("import", kind, "--images", folder, "--out", out)
-    assert str(result.exception) == f"{folder}: no JPEG image in it or its subfolders"
+    assert str(result.exception) == (
+        f"{folder}: no JPEG image in it or its subfolders; name the folder that has them"
+    )
     (folder / "p.png").write_bytes(b"\x89PNG")
     result = run("import", kind, "--images", folder, "--out", out)
     assert str(result.exception) == (
-        f"{folder}: no JPEG image in it or its subfolders, only p.png"
+        f"{folder}: no JPEG image in it or its subfolders, only p.png; name the folder that has them"
     )
     result = run("import", kind, "--images", tmp_path / "none", "--out", out)
-    assert str(result.exception) == f"{tmp_path / 'none'}: no such folder"
+    assert (
+        str(result.exception) == f"{tmp_path / 'none'}: no such folder; check the path"
+    )
     assert not out.exists()
 
 

@@ -162,3 +162,19 @@ def test_sizes_of_images_are_found_whatever_their_suffix_is(
         (images / name).write_bytes(jpeg((40, 20)))
     sizes = read_ground_truth(truth, images).sizes
     assert sizes == dict.fromkeys((1, 2, 3), (40, 20))
+
+
+def test_an_empty_folder_of_images_is_refused_also_where_no_size_is_missing(
+    tmp_path: Path,
+) -> None:
+    truth = tmp_path / "truth.json"
+    image = {"id": 1, "file_name": "a.jpg", "width": 40, "height": 20}
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
+    document = {
+        "images": [image],
+        "categories": [{"id": 1, "name": "disc"}],
+        "annotations": [box],
+    }
+    truth.write_text(json.dumps(document))
+    with pytest.raises(TestSetError, match=r"no image is in it or its subfolders; nam"):
+        read_ground_truth(truth, tmp_path)

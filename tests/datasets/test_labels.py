@@ -103,7 +103,7 @@ GOOD = "a.jpg,1\nb.jpg,2\nc.jpg,3\n"
         ("file,label\n" + GOOD.replace("2", "9" * 5000), "invalid", "is not a whole number"),
         ("file,label\n" + GOOD.replace(",2", ""), "invalid", "line 3: 1 values, the header has 2"),
         ("file,label\n", "invalid", "no labels below the header"),
-        ("", "unreadable", 'the header is \'\', expected "file,label"'),
+        ("", "unreadable", "the file is empty"),
         (GOOD, "unreadable", "the header is 'a.jpg,1'"),
         ("image,label\n" + GOOD, "unreadable", "the header is 'image,label'"),
         ('file,label\n"a.jpg,1\n', "unreadable", "line"),

@@ -126,6 +126,7 @@ def test_what_no_parser_takes_is_found() -> None:
         "meter probe --loud: No such option '--loud'.",
         "lpirc-client run URL --team a --fly: unrecognized arguments: --fly",
         "referee init day --colour red: No such option '--colour'.",
-        "meter record sim: -o a --duration long: Invalid value for '--duration': 'long' is not a valid S.",
+        "meter record sim: -o a --duration long: Invalid value for '--duration': "
+        "'long' is not a number; its unit is S.",
         "referee run arm: Missing argument 'TEAM'.",
     ]

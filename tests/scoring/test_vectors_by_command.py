@@ -76,8 +76,10 @@ def test_the_official_ilsvrc_program_agrees(
         sum(answers.values()) / len(answers),
         abs=EXACT,
     )
-    assert len(warnings) == 1
-    assert words in warnings[0]
+    # One vector's ground truth has rows twice, which the official program counts.
+    of_found = [one for one in warnings if "gt.csv: 3 rows repeat" not in one]
+    assert len(of_found) == 1
+    assert words in of_found[0]
 
 
 @pytest.mark.parametrize("name", ["voc_random", "rp_review_toyexample"])

@@ -20,6 +20,7 @@ from referee.judging.judge import evaluate_rows
 from referee.judging.public_documents import public_board
 from referee.judging.run_case import restricted_to
 from referee.judging.standings import standings
+from referee.store.lost_energy import energy_lost
 from referee.store.records import BoardState, RunState
 from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored
@@ -150,6 +151,7 @@ def _reckon(made: Hall, watch: Watch) -> None:
             "score_is_of_the_acknowledged",
             _scores(made, contest, records(made)),
         )
+        watch.fail("doubtful_energies_are_reviewed", _reviews(made, contest))
         watch.fail("board_equals_recomputation", _board(contest))
         watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))
 
@@ -184,6 +186,12 @@ def _provisional(contest: Contest) -> Iterator[str]:
             run.id
         ):
             yield f"run {run.id} is closed, and its provisional score has seen {seen}"
+            continue
+        # An energy that is lost for the window is in review: it gives no provisional score.
+        is_lost = energy_lost(contest.store.log.of_run(run.id)) is not None
+        is_scored = seen.map is not None and bool(run.energy_wh) and not is_lost
+        if (seen.score is not None) != is_scored:
+            yield f"run {run.id} is closed, its energy {run.energy_wh} Wh is lost: {is_lost}, and {seen} is shown"
 
 
 def _scores(
@@ -210,19 +218,29 @@ def _scores(
         wanted = score(reached, run.energy_wh) if run.energy_wh else None
         if judged.score != wanted or judged.energy_wh != run.energy_wh:
             yield f"run {run.id} has the score {judged.score}, not {wanted}"
-        if run.id in made.model.to_be_reviewed and not judged.needs_review:
-            yield f"run {run.id} has an energy of someone at the panel, and needs no review"
         seen = contest.store.provisional.of_run(run.id)
         if seen is not None and seen.detections == sum(
             post["row_count"] for post in found.posts[run.id]
         ):
+            # None was shown if the figures were not fresh when the run was judged.
             if (seen.map, seen.energy_wh) == (
                 judged.map,
                 judged.energy_wh,
-            ) and seen.score != judged.score:
+            ) and seen.score not in (None, judged.score):
                 yield f"run {run.id} has the provisional score {seen.score} and the final one {judged.score}"
             if seen.map != judged.map:
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
+
+
+def _reviews(made: Hall, contest: Contest) -> Iterator[str]:
+    for run in contest.store.runs.find(RunState.JUDGED):
+        judged = contest.store.scores.latest(run.id)
+        assert judged is not None
+        is_lost = energy_lost(contest.store.log.of_run(run.id)) is not None
+        if is_lost and not judged.needs_review:
+            yield f"run {run.id} has lost its energy, and needs no review"
+        if run.id in made.model.to_be_reviewed and not judged.needs_review:
+            yield f"run {run.id} has an energy of someone at the panel, and needs no review"
 
 
 def _closings(

@@ -187,7 +187,11 @@ class Team:
             f"{self.name} posts {sent.key} {len(sent.rows)} rows: {answer.status} {answer.code}"
         )
         if answer.status == 202:
-            sent.receipts.append(answer.json)
+            # The newest link of the contest's log goes on; the receipt of a key stays.
+            receipt = {
+                name: value for name, value in answer.json.items() if name != "log"
+            }
+            sent.receipts.append(receipt)
         elif is_legacy and answer.status == 200:
             sent.is_told_stored = True
         else:

@@ -34,6 +34,11 @@ def test_everything_holds_on_a_contest_day() -> None:
     assert day.runs
 
 
+def test_a_run_whose_meter_lost_power_has_a_score_in_review_and_none_before() -> None:
+    day = simulate(5006)
+    assert not day.failures, day.told()
+
+
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name not in SLOW])
 def test_a_planted_fault_is_found(name: str) -> None:
     assert search(name) is not None, f"{name} was not found"

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +31,8 @@ STEPS = {
 }
 # Both systems use one checkout: what ran on the bare one need not run again, only what was skipped for a lack.
 AFTER_BARE = ("make lint", f"make test ARGS={skipped.OPTION}", "make wheels")
+# On a shared machine a limit of time may pass. What failed is run once more, with no other tests beside it.
+AGAIN = 'make test ARGS="--last-failed --last-failed-no-failures none -n 1"'
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class Step:
     command: str
     exit_code: int
     elapsed_s: float
+    is_repeated: bool = False
+
+    @property
+    def is_failure(self) -> bool:
+        """What is repeated is judged by the step after it."""
+        return self.exit_code != 0 and not self.is_repeated
 
     def __str__(self) -> str:
         outcome = (
@@ -49,6 +57,8 @@ class Step:
             if self.exit_code == 0
             else f"FAILED with exit code {self.exit_code}"
         )
+        if self.is_repeated:
+            outcome += "; repeated below"
         return f"{self.system:<14} {self.user:<9} {self.command:<36} {self.elapsed_s:5.0f} s  {outcome}"
 
 
@@ -72,7 +82,7 @@ def main(words: Sequence[str]) -> int:
         print(f"{chosen.suite}: {reason}", file=sys.stderr)
         failed = True
     print(*steps, sep="\n", end="\n" if steps else "")
-    return int(failed or any(step.exit_code for step in steps))
+    return int(failed or any(step.is_failure for step in steps))
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -90,6 +100,11 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--times", type=int, default=1, help="repeat the commands, in the same checkout"
+    )
+    parser.add_argument(
+        "--repeat-failed",
+        action="store_true",
+        help="run tests that failed once more, with none beside them; the second time counts",
     )
     parser.add_argument(
         "--keep", action="store_true", help="go on with the checkout of the last time"
@@ -141,7 +156,12 @@ def _steps(chosen: argparse.Namespace, source: mirror.Mirror) -> Iterator[Step]:
         clone(system.home, chosen.user, fresh=fresh)
         fresh = False
         for command in [*_commands(chosen, name)] * chosen.times:
-            yield _step(system, f"{chosen.suite} {name}", chosen.user, command)
+            step = _step(system, f"{chosen.suite} {name}", chosen.user, command)
+            if not _is_to_repeat(chosen, step):
+                yield step
+                continue
+            yield replace(step, is_repeated=True)
+            yield _step(system, step.system, chosen.user, AGAIN)
 
 
 def _commands(chosen: argparse.Namespace, system: str) -> Sequence[str]:
@@ -149,6 +169,11 @@ def _commands(chosen: argparse.Namespace, system: str) -> Sequence[str]:
         return [chosen.run]
     follows_bare = system == "full" and chosen.only is None
     return AFTER_BARE if follows_bare else STEPS[system]
+
+
+def _is_to_repeat(chosen: argparse.Namespace, step: Step) -> bool:
+    is_test = step.command.startswith("make test")
+    return bool(chosen.repeat_failed and is_test and step.exit_code)
 
 
 def _step(

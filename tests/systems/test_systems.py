@@ -20,7 +20,7 @@ import pytest
 
 from tests.contest_day import processes_naming, until
 from tests.systems import file_system, mirror
-from tests.systems.__main__ import Step, _arguments, _commands, main
+from tests.systems.__main__ import AGAIN, Step, _arguments, _commands, main
 from tests.systems.mirror import CannotTry, Mirror, NoAnswer
 from tests.timeouts import TIMEOUT_S
 
@@ -163,6 +163,34 @@ def test_the_full_system_runs_what_the_bare_one_skipped_and_alone_everything(
     chosen = _arguments(["trixie", *words])
     assert list(_commands(chosen, "full")) == ["make lint", tests, "make wheels"]
     assert list(_commands(chosen, "bare")) == ["make rehearse", "make test"]
+
+
+@pytest.mark.parametrize(("second", "outcome"), [(0, 0), (1, 1)])
+def test_tests_that_failed_are_repeated_on_demand_and_the_second_time_counts(
+    second: int,
+    outcome: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ran: list[str] = []
+
+    class System(file_system.FileSystem):
+        def run(self, command: str, *_: object) -> int:
+            ran.append(command.rpartition("&& ")[2])
+            return {"make test": 1, AGAIN: second}.get(ran[-1], 0)
+
+    home = tmp_path / "home"
+    home.mkdir()
+    system = System(tmp_path, home)
+    monkeypatch.setattr(file_system, "check_machine", lambda: None)
+    monkeypatch.setattr(file_system, "bare", lambda *_: system)
+    monkeypatch.setattr("tests.systems.__main__.clone", lambda *_, **__: None)
+    words = ["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]
+    assert main([*words, "--only", "bare", "--repeat-failed"]) == outcome
+    assert ran == ["true", "make rehearse", "make test", AGAIN]
+    assert "FAILED with exit code 1; repeated below\n" in capsys.readouterr().out
+    assert main([*words, "--only", "bare"]) == 1
 
 
 def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(

@@ -29,11 +29,12 @@ def built(folder: Path, target: str = "wheel") -> dict[str, Path]:
     # Two builders that both find no folder both make it, and hatchling has the second one fail.
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(AT_ONCE) as builders:
-        files = builders.map(lambda name: _built(name, folder, target), FOLDERS)
+        files = builders.map(lambda name: build_one(name, folder, target), FOLDERS)
         return dict(zip(FOLDERS, files, strict=True))
 
 
-def _built(name: str, folder: Path, target: str) -> Path:
+def build_one(name: str, folder: Path, target: str = "wheel") -> Path:
+    """Build one distribution in `folder`; return its file."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target]
     command += ["--directory", str(folder)]
     subprocess.run(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.plugins import PluginError, UnknownPlugin
 from lpirc_tracks.measured import Measured
 from lpirc_tracks.track import Aim, Entry, Place, Track, Verdict
@@ -54,7 +55,9 @@ def track_named(name: str, settings: Mapping[str, object] | None = None) -> Trac
     try:
         found: Track = seam.load(name).value
     except UnknownPlugin as error:
-        words = f"There is no rule {name!r}; the rules are {', '.join(track_names())}."
+        names = track_names()
+        meant = did_you_mean(name, names)
+        words = f"There is no rule {name!r}; the rules are {', '.join(names)}.{meant}"
         raise RefereeError("track-unknown", words) from error
     except PluginError as error:
         raise BadTrack(error.sentence) from error

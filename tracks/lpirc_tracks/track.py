@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Self, get_args
 
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.plugins import failure_of
 from lpirc_tracks.measured import Measured
 from referee.errors import BadTrack, RefereeError
@@ -169,8 +170,9 @@ class Track(ABC):
         for name in changes:
             if name not in known:
                 names = ", ".join(known) or "none"
+                meant = did_you_mean(name, known)
                 raise self._bad_setting(
-                    f"unknown setting {name!r}; the settings are {names}."
+                    f"unknown setting {name!r}; the settings are {names}.{meant}"
                 )
         numbers = {name: self._number(name, value) for name, value in changes.items()}
         changed = replace(self, **numbers)  # type: ignore[arg-type]

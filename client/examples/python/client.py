@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
-"""A whole run with nothing but Python (3.6 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE]."""
+"""A whole run with nothing but Python (3.6 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]].
+
+A referee with a certificate of its own: SSL_CERT_FILE=cert.pem python3 client.py https://...
+
+LINKS is a file to which the links of the contest's log are appended, as the answers to posts have them. They show later
+that nobody was told another history (docs/receipts.md of the project).
+"""
 
 import http.client
 import io
 import json
+import ssl
 import struct
 import sys
 import time
 import uuid
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -21,6 +29,10 @@ POST_EVERY = 20  # images
 NEAR_END_S = 5.0
 LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
 ANSWER_S = 15.0
+TLS_HINTS = {  # failures that stay, and what to do
+    "CERTIFICATE_VERIFY": "set SSL_CERT_FILE to its certificate, and this host's clock",
+    "WRONG_VERSION": "write http:// if it speaks plain HTTP",
+}
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
@@ -101,6 +113,7 @@ class Referee:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._window = window
+        self.links: Optional[Links] = None
 
     def ask(
         self,
@@ -138,6 +151,11 @@ class Referee:
             self._connection.request(method, path, body, headers)
             answer = self._connection.getresponse()
             content: bytes = answer.read()
+        except ssl.SSLError as error:
+            self._connection.close()
+            lasting = [hint for text, hint in TLS_HINTS.items() if text in str(error)]
+            what = "; ".join([f"{self._url}: {error}", *lasting])
+            raise Refused("tls", what, None if lasting else 0.0) from error
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Refused(
@@ -169,6 +187,33 @@ class Referee:
             )
         for warning in answer.get("warnings", []):
             say(f"warning: {warning}")
+        if self.links is not None and answer.get("log"):
+            self.links.keep(answer["log"])
+
+
+class Links:
+    """Keeps each new link of the contest's log in a file, with the time; nothing that fails here ends the run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: Dict[str, Any] = {}
+
+    def keep(self, log: Dict[str, Any]) -> None:
+        """Append a link, unless it is the last one, and say so if it contradicts that."""
+        last = self._last
+        if log == last:
+            return
+        self._last = log
+        if last and log["events"] <= last["events"]:
+            say(
+                f"WARNING: the contest's log was rewritten: {last} was followed by {log}"
+            )
+        seen = datetime.now(timezone.utc).isoformat()
+        try:
+            with self._path.open("a") as file:
+                file.write(json.dumps({"log": log, "seen_utc": seen}) + "\n")
+        except OSError as error:
+            say(f"{self._path}: a link of the log cannot be kept: {error}")
 
 
 class Boxes:
@@ -270,6 +315,7 @@ def run(
     team: str,
     password: str,
     first: int,
+    links: Optional[Path] = None,
 ) -> None:
     """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
@@ -280,8 +326,15 @@ def run(
     last = session["images"]
     categories = session["categories"]
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
+    if first > last:
+        # A log-out would close the run for good.
+        sys.exit(
+            f"client: FIRST_IMAGE is {first}, and the run has {last} images; the run stays open"
+        )
     form = Items(session["task"]) if "task" in session else Boxes()
     posting = Referee(url, window, token)
+    if links is not None:
+        posting.links = Links(links)
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
             rows += form.of_image(number, detect(jpeg, categories))
@@ -308,6 +361,24 @@ def run(
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
 
 
+def password_in(name: str) -> str:
+    """Return the first line of the file; exit if there is none."""
+    try:
+        password = Path(name).read_text().partition("\n")[0]
+    except (OSError, ValueError) as error:
+        sys.exit(f"client: PASSWORD_FILE cannot be read: {error.args[-1]}")
+    return password or sys.exit(
+        f"client: PASSWORD_FILE {name}: its first line is empty"
+    )
+
+
+def number_in(text: str) -> int:
+    """Return FIRST_IMAGE as a number from 1; exit if it is none."""
+    if not (text.isdigit() and int(text) > 0):
+        sys.exit(f"client: FIRST_IMAGE is {text!r}, not a whole number from 1")
+    return int(text)
+
+
 def say(sentence: str) -> str:
     """Print a sentence on stderr and return it."""
     print(f"client: {sentence}", file=sys.stderr, flush=True)
@@ -315,15 +386,15 @@ def say(sentence: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) not in (4, 5, 6):
         sys.exit(__doc__)
     try:
-        secret = Path(sys.argv[3]).read_text().partition("\n")[0]
         run(
             sys.argv[1],
             sys.argv[2],
-            secret,
-            int(sys.argv[4]) if len(sys.argv) == 5 else 1,
+            password_in(sys.argv[3]),
+            number_in(sys.argv[4]) if len(sys.argv) > 4 else 1,
+            Path(sys.argv[5]) if len(sys.argv) > 5 else None,
         )
     except (Refused, OSError) as failure:
         sys.exit(f"client: {failure}")

@@ -152,7 +152,8 @@ class Adapter:
             ) from error
         except Exception as error:  # each runtime has its own
             raise ModelError(
-                "bad-model", f"{self._path}: {str(error)[:600]}"
+                "bad-model",
+                f"{self._path}: it is no model that {kind} can load: {str(error)[:600]}",
             ) from error
         shown = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
         self.description = f"{self._path}: {shown}"

@@ -27,7 +27,8 @@ def execute(options: argparse.Namespace) -> None:
             write_atomically(options.junit, junit("lpirc-client check", findings))
         except OSError as error:
             raise ClientError(
-                "unwritable", f"{options.junit} cannot be written: {error}"
+                "unwritable",
+                f"{options.junit} cannot be written: {error.strerror or error}",
             ) from error
     document = {
         "url": options.url,
@@ -63,6 +64,10 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
 
 def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
     host, _, port = options.proxy.rpartition(":")
+    if not (port.isascii() and port.isdigit()):
+        options.refuse_usage(
+            f"--proxy {options.proxy}: {port!r} is not a port; write 8081 or 0.0.0.0:8081"
+        )
     if not options.url.startswith("http://"):
         options.refuse_usage(
             f"{options.url}: --proxy needs a referee without TLS, http://host:port"
@@ -72,7 +77,8 @@ def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float
     try:
         proxy = Proxy((host or "127.0.0.1", int(port)), options.url)
     except (OSError, ValueError, OverflowError) as error:
-        what = f"--proxy {options.proxy}: {error}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
+        reason = getattr(error, "strerror", None) or str(error)
+        what = f"--proxy {options.proxy}: {reason}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
         raise ClientError("bad-proxy", what) from error
     with proxy, suppress(KeyboardInterrupt):
         address = "http://{}:{}{}".format(

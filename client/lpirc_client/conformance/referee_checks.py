@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lpirc_client.conformance.expectations import require, same
+from lpirc_client.conformance.expectations import require, same, same_receipt
 from lpirc_client.conformance.findings_report import FAIL, PASS, SKIP, Finding
 from lpirc_client.conformance.posted_bodies import NO_IMAGES, Bodies
 from lpirc_client.connection import ANSWER_S, JSON_BODY, METER_S, Connection
@@ -279,7 +279,7 @@ class Checks(Connection):
             return "no body was accepted that could be sent again: see rows"
         self.keyed = self._post(NO_IMAGES, Idempotency_Key=KEY)
         self.receipts_given.append(self.keyed)
-        same("receipt", self._post(NO_IMAGES, Idempotency_Key=KEY), self.keyed)
+        same_receipt("receipt", self._post(NO_IMAGES, Idempotency_Key=KEY), self.keyed)
         self._post(b" []", "409 key-reused", Idempotency_Key=KEY)
         return None
 
@@ -362,7 +362,7 @@ class Checks(Connection):
         for kind, (body, _) in [*self.bodies.good(self.run).items()][:1]:
             self._post(body, "409 window-closed", Content_Type=kind)
         if self.keyed is not None:
-            same(
+            same_receipt(
                 "receipt of a POST repeated after the window with a key from within it",
                 self._post(NO_IMAGES, Idempotency_Key=KEY),
                 self.keyed,

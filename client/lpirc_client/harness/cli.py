@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from lpirc_client import terminal
+from lpirc_client.argument_parser import ArgumentParser
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 
@@ -26,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"lpirc-harness: it needs Python 3.11 or later; this is {sys.version.split()[0]}"
         )
         return FAILED
-    from lpirc_client.harness import harness_commands
-
     try:
+        from lpirc_client.harness import harness_commands
+
         harness_commands.execute(build_parser().parse_args(arguments))
     except OSError as error:  # stdout is full, or its reader gone
         terminal.say(
@@ -46,9 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     from lpirc_client.harness.harness_options import add_parsers
 
     about = "Checks a model for a model track, and times it on this device."
-    parser = argparse.ArgumentParser(
-        "lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False
-    )
+    parser = ArgumentParser("lpirc-harness", description=about, epilog=EXAMPLE)
     parser.add_argument(
         "--version",
         action="version",

@@ -27,25 +27,15 @@ def add_parsers(subparsers: Any) -> None:
     """Add the commands to the command line's subparsers."""
     text = "check a TFLite or ONNX model against the rules of the model tracks"
     about = "Check a model; exit code 1 if it breaks a rule."
-    _add_model(
-        subparsers.add_parser(
-            "validate", help=text, description=about, allow_abbrev=False
-        )
-    )
+    _add_model(subparsers.add_parser("validate", help=text, description=about))
     text = "run a TFLite or ONNX model on images and time it"
     about = "Run a model on a folder of images in a separate process, and time each inference."
-    bench = subparsers.add_parser(
-        "bench", help=text, description=about, allow_abbrev=False
-    )
+    bench = subparsers.add_parser("bench", help=text, description=about)
     _add_model(bench)
     _add_bench(bench)
     text = "report whether models run confined on this machine, and if not, why"
     about = "Report whether models run confined on this machine; exit code 1 if not."
-    _add_common(
-        subparsers.add_parser(
-            "confinement", help=text, description=about, allow_abbrev=False
-        )
-    )
+    _add_common(subparsers.add_parser("confinement", help=text, description=about))
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

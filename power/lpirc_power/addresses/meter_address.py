@@ -25,7 +25,7 @@ from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Driver, Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
 from lpirc_power.scheme import Scheme
-from lpirc_power.visa.resources import wrong
+from lpirc_power.visa.resources import VISA_WORDS, wrong
 
 _log: Final = logging.getLogger(__name__)
 BEHIND_VISA: Final = (VISA, "sim")
@@ -286,7 +286,7 @@ def _unknown_scheme(
     known = [one.plugin.name for one in schemes() if one.plugin.name != VISA]
     if lower in known:
         return wrong(address, f"Perhaps {lower}:{rest} is meant, in small letters.")
-    if ":" not in address:
+    if ":" not in address or name.upper().rstrip("0123456789") in VISA_WORDS:
         return as_visa
     no_driver = (
         f"No driver is installed for the scheme {name}, only for {', '.join(known)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import logging
 import os
@@ -14,6 +15,7 @@ from typing import Any, TextIO
 
 import click
 
+from lpirc_power.cli.suggestions import drop_misleading
 from lpirc_power.endings import on_endings
 from lpirc_power.errors import MeterError
 from lpirc_power.operating_system import ENDINGS
@@ -35,6 +37,9 @@ class StatedFailure(click.ClickException):
 def _failures_stated() -> Iterator[None]:
     try:
         yield
+    except click.UsageError as error:
+        drop_misleading(error)
+        raise
     except MeterError as error:
         raise StatedFailure(error.sentence) from error
     except KeyboardInterrupt as error:
@@ -51,8 +56,16 @@ def _failures_stated() -> Iterator[None]:
     except OSError as error:
         # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
         _abandon(sys.stdout)
-        place = f"{error.filename}: " if error.filename else ""
-        raise StatedFailure(f"{place}{error.strerror or error}.") from error
+        raise StatedFailure(_sentence(error)) from error
+
+
+def _sentence(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename:
+        return f"{error.filename}: {reason}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The output cannot be written: {reason}; free some space, or write it elsewhere."
+    return f"{reason}."
 
 
 class Bounded(click.Command):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -113,7 +114,15 @@ def certify(
 
 
 def _skips(question: str) -> bool:
-    answer: str = click.prompt(
-        f"{question} Enter, or s to skip", default="", show_default=False
-    )
+    try:
+        answer: str = click.prompt(
+            f"{question} Enter, or s to skip", default="", show_default=False
+        )
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        words = (
+            "Nobody answers, since stdin is no terminal: run it on one, or add --yes."
+        )
+        raise StatedFailure(words) from None
     return answer.strip().lower() in ("s", "skip")

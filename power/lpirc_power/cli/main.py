@@ -8,6 +8,7 @@ from typing import Final, cast
 import click
 
 from lpirc_power.cli.boundary import Boundary
+from lpirc_power.cli.suggestions import closest
 
 COMMANDS: Final = {
     "certify": "certify.certify",
@@ -37,6 +38,21 @@ class Commands(Boundary):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands."""
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the subcommand that is named; for an unknown one, name the one that may be meant, or all."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            # click knows only subcommands that are imported already.
+            if args[0].startswith("-"):
+                raise
+            meant = closest(args[0], COMMANDS)
+            known = f"The commands are {', '.join(COMMANDS)}."
+            advice = known if meant is None else f"Did you mean {meant!r}?"
+            raise click.UsageError(f"{error.message} {advice}", ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the subcommand of the given name."""

@@ -16,6 +16,20 @@ LONGEST_S: Final = 36_000_000.0
 """Longest time that the meter's integrator timer accepts, in seconds."""
 
 
+class WholeNumber(click.IntRange):
+    """Click type of a whole number within limits."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the number. Fails for what is none, and for one beyond the limits."""
+        try:
+            int(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Figure(click.FloatRange):
     """Click type of a finite number above zero, or at least `least`; NaN and infinity are usage errors."""
 
@@ -29,6 +43,12 @@ class Figure(click.FloatRange):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the option's value as a number."""
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            self.fail(
+                f"{value!r} is not a number; its unit is {self.name}.", param, ctx
+            )
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a usable number.", param, ctx)

@@ -16,15 +16,25 @@ from lpirc_power.recording_run.logbook import require_folder
 FIRST_BYTES: Final = 64
 
 
-class Kind(Enum):
-    """Kinds of files that a command writes: the name for people, and the first bytes."""
+OTHER_FORMATS: Final = frozenset(
+    (
+        *(".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".txt"),
+        *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".pq", ".xlsx", ".ods"),
+        *(".png", ".svg", ".jpg", ".zip", ".gz"),
+    )
+)
+"""Endings of names by which programs take a file for one of another format."""
 
-    PAGE = ("a page", b"<!doctype html")
-    PARQUET = ("a Parquet file", b"PAR1")
+
+class Kind(Enum):
+    """Kinds of files that a command writes: the name for people, the first bytes, and the usual endings."""
+
+    PAGE = ("a page", b"<!doctype html", (".html", ".htm"))
+    PARQUET = ("a Parquet file", b"PAR1", (".parquet", ".pq"))
 
     def is_of(self, content: bytes) -> bool:
         """Return True for the first bytes of such a file, and for an empty one, which holds nothing to lose."""
-        _, start = self.value
+        _, start, _ = self.value
         return content[: len(start)].lower() == start.lower() or not content
 
 
@@ -74,6 +84,7 @@ def beside(file: Path, ending: str) -> Path:
 def require_free(path: Path, kind: Kind = Kind.PAGE, *, force: bool) -> None:
     """Raise MeterError `recording-file` for a folder, a missing folder, or a file that exists without `force`.
 
+    The name may have any ending but one of another format.
     Even with `force` a file of another kind stays: it may be the recording that is read, or its record.
     """
     if is_folder(path):
@@ -84,8 +95,19 @@ def require_free(path: Path, kind: Kind = Kind.PAGE, *, force: bool) -> None:
         sentence = f"{path} exists already; choose another name, or add --force."
         raise MeterError("recording-file", sentence)
     if is_there(path) and not kind.is_of(_first_bytes(path)):
-        name, _ = kind.value
+        name, _, _ = kind.value
         sentence = f"{path} is not {name}, so --force does not overwrite it; choose another name."
+        raise MeterError("recording-file", sentence)
+    _require_ending(path, kind)
+
+
+def _require_ending(path: Path, kind: Kind) -> None:
+    """Raise MeterError `recording-file` for a name that ends as files of another format do."""
+    name, _, own = kind.value
+    ending = path.suffix.lower()
+    if ending in OTHER_FORMATS.difference(own):
+        better = path.with_suffix(own[0])
+        sentence = f"{path} would be {name}, whose name does not end in {ending}; write -o {better}."
         raise MeterError("recording-file", sentence)
 
 

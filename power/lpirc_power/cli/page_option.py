@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from lpirc_power.cli.boundary import to_stderr
+from lpirc_power.cli.options import WholeNumber
 from lpirc_power.clocks import real_clocks
 from lpirc_power.live.live_state import LiveState
 from lpirc_power.live.server import live_server
@@ -18,7 +19,7 @@ from lpirc_power.recording_run.watcher import Watcher
 page_option: Final = click.option(
     "--page",
     "page_port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     is_flag=False,
     flag_value=0,
     metavar="[PORT]",

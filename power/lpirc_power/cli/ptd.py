@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from lpirc_power.cli.boundary import warnings_printed
-from lpirc_power.cli.options import address_argument
+from lpirc_power.cli.options import WholeNumber, address_argument
 from lpirc_power.clocks import real_clocks
 from lpirc_power.endings import on_endings, setting
 from lpirc_power.errors import MeterError
@@ -35,7 +35,7 @@ from lpirc_power.ptd.protocol import Daemon
 @click.option(
     "-p",
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=8888,
     show_default=True,
     help="TCP port.",
@@ -57,7 +57,7 @@ from lpirc_power.ptd.protocol import Daemon
     "-g", "interface", flag_value="g", help="ADDRESS is the number of a meter on GPIB."
 )
 @click.option(
-    "-b", "board", type=click.IntRange(0), help="With -g: the number of the GPIB board."
+    "-b", "board", type=WholeNumber(0), help="With -g: the number of the GPIB board."
 )
 @click.option(
     "--element",

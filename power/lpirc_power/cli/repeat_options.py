@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import click
 
-from lpirc_power.cli.options import LONGEST_S, Figure
+from lpirc_power.cli.options import LONGEST_S, Figure, WholeNumber
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.recording_run.series_run import LEAST_TO_END, MOST_STABLE, SeriesOrder
 
 MOST_ATTEMPTS: Final = 1000
-_ATTEMPTS: Final[click.ParamType[Any]] = click.IntRange(0, MOST_ATTEMPTS)
+_ATTEMPTS: Final[click.ParamType[Any]] = WholeNumber(0, MOST_ATTEMPTS)
 _PERCENT: Final = Figure("PERCENT", most=100.0)
 
 
@@ -105,7 +105,7 @@ _OPTIONS: Final = (
     click.option(
         "--repeat",
         "attempts",
-        type=click.IntRange(1, MOST_ATTEMPTS),
+        type=WholeNumber(1, MOST_ATTEMPTS),
         help="Make this many attempts; their mean, deviation and interval are the result.",
         metavar="N",
     ),

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lpirc_power.cli.options import WholeNumber
 from lpirc_power.meter import SIMULATED
 from lpirc_power.simulator.instrument import command_lines
 from lpirc_power.simulator.instrument_state import DEFAULT_DIALECT, DIALECTS, WITHOUT
@@ -21,7 +22,7 @@ NAMES = [model.name for model in MODELS]
     "--port",
     default=0,
     show_default="any free",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     help="TCP port.",
 )
 @click.option(
@@ -61,7 +62,7 @@ NAMES = [model.name for model in MODELS]
 @click.option(
     "--control",
     "control_port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     help="Accept faults on this TCP port of 127.0.0.1 (0: any free one); see `meter fault`.",
 )
 @click.option(
@@ -72,7 +73,7 @@ NAMES = [model.name for model in MODELS]
     is_flag=True,
     help="Also answer on a pty, for programs that know only serial ports.",
 )
-@click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
+@click.option("--parent", type=WholeNumber(1), help="End when this process ends.")
 @click.option(
     "--commands",
     is_flag=True,

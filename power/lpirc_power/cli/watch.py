@@ -12,7 +12,7 @@ from typing import Final, Literal
 import click
 
 from lpirc_power.cli.boundary import to_stderr
-from lpirc_power.cli.options import address_argument, element_option
+from lpirc_power.cli.options import WholeNumber, address_argument, element_option
 from lpirc_power.cli.page_option import live_page, page_option
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterChanged, MeterError
@@ -33,7 +33,7 @@ WATCHED: Final = "watch"
 @address_argument
 @click.option(
     "--count",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     help="End after this many readings; default: at Ctrl-C.",
 )
 @element_option

@@ -65,7 +65,10 @@ def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
     lines = text.splitlines()
     filled = [(place, line) for place, line in enumerate(lines, 1) if line.strip()]
     if not filled:
-        raise MeterError("recording-empty", f"The recording {path} holds no reading.")
+        raise MeterError(
+            "recording-empty",
+            f"The recording {path} holds no reading; it was cut off or never began: record again.",
+        )
     samples = [one for one in filled if _is_sample(one[1])]
     if samples:
         return _log(path, samples, filled)

@@ -213,7 +213,8 @@ class Sender:
 
     def _turn_off(self, why: str) -> None:
         self._end()
-        _log.warning("No recording listens, so marks do nothing: %s.", why)
+        where = "" if not self._address else f" at {self._address}"
+        _log.warning("No recording listens%s, so marks do nothing: %s.", where, why)
 
 
 class mark:  # noqa: N801  read as a word: `with mark("inference"):`

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import subprocess
 import threading
@@ -43,10 +44,7 @@ class Course:
         The program's output goes to the file `output`, or to this program's stdout if that is None.
         """
         if command and shutil.which(command[0]) is None:
-            raise ProgramMissing(
-                f"There is no program {command[0]!r} that could be run and measured, and it is not the address of a "
-                "meter."
-            )
+            raise ProgramMissing(_no_program(command[0]))
         self.duration_s = duration_s
         self.exit_code = 0
         self.environment: dict[str, str] = {}
@@ -160,3 +158,13 @@ def _end(
             return
         act()
         watcher.join(ENDING_TIMEOUT_S)
+
+
+def _no_program(name: str) -> str:
+    """Return the sentence for a COMMAND that is not there."""
+    if len(name.split()) > 1:
+        return (
+            f"There is no program {name!r}; give its arguments apart from its name, and a line for a shell as "
+            f"sh -c {shlex.quote(name)}."
+        )
+    return f"There is no program {name!r} that could be run and measured, and it is not the address of a meter."

@@ -154,6 +154,13 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
 
 
+def _whole(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"the {name} {text!r} is not a whole number") from None
+
+
 def _quantity(text: str, unit: str, negative: bool = False) -> float:
     try:
         value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
@@ -212,17 +219,15 @@ def _drawn(powers: Replay, wave: Wave) -> Load:
 def _noise(rest: str) -> Load:
     words, wave, own = _wave(rest, sd="0.5W", seed="1")
     deviation_w = _quantity(own["sd"], "W")
-    return _drawn(
-        noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])),
-        wave,
-    )
+    watts = _quantity(words[0], "W", negative=True)
+    return _drawn(noise(watts, deviation_w, _whole(own["seed"], "seed")), wave)
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
     (pid, *_), wave, own = _wave(rest, "process id", idle="2W", busy="9W")
     idle_w = _quantity(own["idle"], "W")
     busy_w = _quantity(own["busy"], "W")
-    number = int(pid)
+    number = _whole(pid, "process id")
     if number <= 0:
         raise ValueError(f"{pid!r} is not a process id")
     if not operating_system.TELLS_CPU_TIME:

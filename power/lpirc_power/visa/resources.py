@@ -27,8 +27,13 @@ _USB_WITHOUT_SERIAL: Final = re.compile(
 _GPIB: Final = re.compile(r"GPIB\d*(::\d+){1,2}(::INSTR)?", re.IGNORECASE)
 _SERIAL: Final = re.compile(r"ASRL(\d+|/[^\s:?@]+)(::INSTR)?", re.IGNORECASE)
 _BAUD: Final = re.compile(r"baud=(\d+)")
+_NETWORK_WORDS: Final = ("TCPIP", "TCIP", "TCPI", "TCP", "LAN", "HTTP", "HTTPS")
+"""First words of addresses by which people mean a meter on the network."""
+VISA_WORDS: Final = (*_NETWORK_WORDS, "USB", "GPIB", "ASRL")
+"""First words of addresses that mean a VISA resource, however the rest is written."""
 _MEANT: Final = re.compile(
-    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?",
+    rf"(?:(?:{'|'.join(_NETWORK_WORDS)})\d*::?(?://)?)?"
+    r"([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::?(?:INSTR|SOCKET))?/?",
     re.IGNORECASE,
 )
 _KINDS: Final = {

@@ -42,7 +42,7 @@ function drawPower(element, {elapsed_s, power_w}, most) {
   const font = `${px}px ${colours.fontFamily}`, grid = {stroke: colours.borderTopColor, width: 1};
   const axis = (unit, more) => ({stroke: text, font, grid, ticks: {show: false}, values: (_, all) => all.map(v => v + unit), ...more});
   const plot = new uPlot({
-    ...size, cursor: {show: false}, legend: {show: false}, padding: [6, 8, 0, 0],
+    ...size, cursor: {show: false}, legend: {show: false}, padding: [6, px * 2, 0, 0],
     scales: {x: {time: false, range: () => [0, most.elapsed_s || 1]}, y: {range: () => [0, (most.power_w || 1) * 1.15]}},
     axes: [axis(" s", {size: px * 2.2, space: px * 6.4, gap: 6}), axis(" W", {size: px * 4.4, space: px * 2.6, gap: 3})],
     series: [{}, {stroke: line, width: 1.5, fill: `color-mix(in srgb, ${line} 12%, transparent)`, points: {show: false}}],

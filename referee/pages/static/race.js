@@ -24,7 +24,7 @@ function drawRace(element, {x_unit, y_unit, lines}) {
     stroke: colours[at], width: wide, dash: DASHES[line.side % 4], spanGaps: true, points: {show: line.x.length < 40, size: wide * 3},
   }));
   const plot = new uPlot({
-    ...size, cursor: {show: false}, legend: {show: false}, padding: [6, 8, 0, 0],
+    ...size, cursor: {show: false}, legend: {show: false}, padding: [6, px * 2.5, 0, 0],
     scales: {x: {time: false, range: (_, low, high) => [0, high || 1]}, y: {range: (_, low, high) => [0, (high || 1) * 1.15]}},
     axes: [axis(x_unit, {size: px * 2.2, space: px * 7, gap: 6}), axis(y_unit, {size: px * 4.5, space: px * 2.6, gap: 3})],
     series: [{}, ...series],

@@ -13,6 +13,7 @@ from referee.web.concurrency_limits import too_many_requests
 from referee.web.contestant.single_image import LONGEST_NUMBER
 from referee.web.contestant.stored_zip import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Stream
+from referee.web.query_parameters import require_known
 from referee.web.run_service import RunService
 from referee.web.web_request import WebRequest
 
@@ -26,6 +27,7 @@ USUAL_BATCH = 100
 CHUNK_BYTES = 2**17
 """Size of a chunk of a batch. Each chunk wakes the server's thread once and takes memory while it is sent."""
 PARAMETERS = 8  # a query has two
+KNOWN = ("first", "count")
 
 
 def batch(service: RunService, asked: WebRequest) -> Answer:
@@ -109,6 +111,7 @@ def wanted(query: str) -> tuple[int, int]:
             "bad-request",
             "The query has a parameter twice; send `first` and `count` once each.",
         )
+    require_known(given, KNOWN)
     first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
     return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)
 

@@ -20,6 +20,7 @@ from referee.web.web_request import WebRequest
 
 if TYPE_CHECKING:
     from referee.store.records import Post
+    from referee.web.published_board import LogHead
 
 DETECTIONS_PATH = "/v1/detections"
 PATHS = frozenset({DETECTIONS_PATH, ANSWERS_PATH})
@@ -64,7 +65,7 @@ def post(service: RunService, asked: WebRequest) -> Answer:
             # From here on to `accept` no time is lost.
             body = read_body(asked, largest_body_bytes(live.run))
             receipt = live.accept(body, key, read, content_type)
-            warnings = read.found.sentences
+            warnings = read.warnings
             live.warnings = warnings or live.warnings
         finally:
             live.slots.release()
@@ -75,10 +76,10 @@ def post(service: RunService, asked: WebRequest) -> Answer:
         if earlier is None:
             raise
         receipt = earlier
-    return _accepted(receipt, warnings)
+    return _accepted(receipt, warnings, service.board.known_log_head())
 
 
-def _accepted(receipt: Post, warnings: list[str]) -> Answer:
+def _accepted(receipt: Post, warnings: list[str], log: LogHead | None) -> Answer:
     content: dict[str, Any] = {
         "accepted": receipt.row_count,
         "received_total": receipt.received_total,
@@ -97,6 +98,8 @@ def _accepted(receipt: Post, warnings: list[str]) -> Answer:
                 "readings": receipt.readings,
                 "meter": receipt.meter.hex(),
             }
+    if log is not None:
+        content["log"] = {"events": log.events, "link": log.link}
     if warnings:
         content["warnings"] = warnings
     return document(202, content)

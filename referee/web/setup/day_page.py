@@ -11,6 +11,7 @@ from flask import Response
 from referee.config.contest_text import BACKUP_FOLDER
 from referee.config.toml_edits import Setting
 from referee.errors import RefereeError
+from referee.findings.backup_folder import make_backup_folder, require_backup_folder
 from referee.findings.host_findings import (
     failure_of,
     look_at_backup_folder,
@@ -102,18 +103,12 @@ def _edits(form: Form) -> list[Setting]:
 
 
 def _require_backup_folder(contest: Path, given: str) -> None:
-    """Make the usual folder inside the contest; any other must be there, for it may be where a disk is mounted."""
-    folder = contest / given
     try:
-        if given == BACKUP_FOLDER:
-            folder.mkdir(exist_ok=True)
-        is_folder = folder.is_dir()
-    except OSError as error:
-        sentence = f"{folder} cannot be used ({error.strerror}); name another folder."
-        raise RefereeError("backup-folder", sentence) from error
-    if not is_folder:
-        words = f"There is no folder {folder}; mount its disk, or make it"
-        raise RefereeError("backup-folder", f"{words}. Nothing was written.")
+        require_backup_folder(contest, given)
+        make_backup_folder(contest, given)
+    except RefereeError as error:
+        sentence = f"{error.sentence} Nothing was written."
+        raise RefereeError(error.code, sentence) from error
 
 
 def day_findings(desk: SettingsDesk) -> Iterator[Finding]:

@@ -3,9 +3,15 @@
 The referee's commands use `score_options` and `terminal_tables`, too, so nothing here is imported before it is needed.
 """
 
+import sys
+
 
 def main() -> None:
     """Run the command `lpirc-score`."""
-    from lpirc_score.cli.program import main as command
+    try:
+        from lpirc_score.cli.program import main as command
+    except KeyboardInterrupt:  # while the program is still being loaded
+        sys.stderr.write("lpirc-score: Ended by Ctrl-C.\n")
+        raise SystemExit(130) from None
 
     command()

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.score_options import any_path
 
 # The names of `analysis.analyses.Analysis`, which a command that scores nothing does not import.
@@ -76,7 +77,7 @@ def _options() -> list[Callable[..., Any]]:
         *flags,
         click.option(
             "--confidence",
-            type=click.FloatRange(0, 1),
+            type=Number(0, 1),
             help="Take detections from this confidence: --confusion (default 0.25) and --labels (default 0.5).",
         ),
         click.option(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from lpirc_score.cli.score_command import score
+from lpirc_score.cli.suggestions import drop_misleading
 from lpirc_score.errors import CodedError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
+from lpirc_testsets.system_failures import told
 
 NAME = "lpirc-score"
 
@@ -21,20 +25,36 @@ class Boundary(click.Command):
     Any other exception is a defect and keeps its traceback.
     """
 
+    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+        """Read the options, of which --help and --version print; suggest only those that may be meant."""
+        try:
+            with _failures_stated():
+                return super().make_context(*arguments, **given)
+        except click.UsageError as error:
+            drop_misleading(error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         # A file name may contain characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        try:
+        with _failures_stated():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            # The reader of our output has closed the pipe (`| head`).
-            abandon_stdout()
-            sys.exit(1)
-        except OSError as error:
-            _fail(f"{error.filename or 'system'}: {error.strerror or error}")
-        except (CodedError, TestSetError) as failure:
-            _fail(failure.sentence)
+
+
+@contextmanager
+def _failures_stated() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # The reader of our output has closed the pipe (`| head`).
+        abandon_stdout()
+        sys.exit(1)
+    except OSError as error:
+        abandon_stdout()
+        _fail(told(error))
+    except (CodedError, TestSetError) as failure:
+        _fail(failure.sentence)
 
 
 def _fail(sentence: str) -> None:

@@ -24,6 +24,7 @@ from lpirc_score.cli.analysis_options import Asked, analysis_options
 from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.mask_scores import mask_options
+from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -46,6 +47,7 @@ from lpirc_score.files.curve_drawings import (
     write_curves,
     write_overlay,
 )
+from lpirc_score.files.reading import repeated_in
 from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
@@ -87,12 +89,12 @@ ENGINES = ("own", "pycocotools")
     help="The program that computes the metric coco.",
 )
 @click.option(
-    "--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5."
+    "--iou", type=Number(), help="The IoU threshold; default: the metric's own, 0.5."
 )
 @click.option(
     "--energy-wh",
     "energies_wh",
-    type=float,
+    type=Number(),
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )
@@ -176,6 +178,9 @@ class _Scorer:
         self._engine = engine
         self._iou = iou
         self._truth = read_ground_truth(ground_truth, images)
+        repeated = repeated_in(ground_truth, self._truth)
+        if repeated is not None:
+            _warn(repeated)
         self._digest = truth_digest(ground_truth, self._truth, images)
         self._chosen = chosen_of(asked, self._truth)
         self._wanted = _wanted(asked, self._chosen)

@@ -106,6 +106,8 @@ def print_result(result: Result) -> None:
         f"mAP {figure(evaluation.map)}, {mean}; "
         f"{evaluation.detections} detections on {evaluation.images} images"
     )
+    if evaluation.detections == 0:
+        click.echo("No detections are scored: DETECTIONS has no rows of these images.")
     if evaluation.metric != PUBLISHED:
         click.echo(
             f"mAP {figure(result.map_ilsvrc_det)} by {PUBLISHED}, to compare with published champions"

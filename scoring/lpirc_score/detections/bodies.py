@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 from lpirc_score.detections.form_body import parse_form
 from lpirc_score.detections.json_body import parse_json
 from lpirc_score.detections.parsed_rows import ProblemList, Rows, plain
-from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible, implausible
+from lpirc_score.detections.plausibility import implausible
 from lpirc_score.detections.row_checks import bad_rows, check_rows
 from lpirc_score.detections.text_body import parse_text
-from lpirc_score.errors import CodedError
+from lpirc_score.errors import CodedError, with_more
 
 PACKED = "application/octet-stream"
 ROW_BYTES = 28
 FIRST_INEXACT = 2.0**24
+EMPTY = "The body is empty, so nothing of it counts; if that is meant, [] as JSON says so without this warning."
+
+
+def is_blank(body: bytes) -> bool:
+    """Return True for a body without content, which a client sends by mistake more often than on purpose."""
+    return not body or body.isspace()
 
 
 def is_packed(content_type: str | None) -> bool:
@@ -85,7 +91,16 @@ def parse_detections(
     if parse is None:
         sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
         raise CodedError("unsupported-media-type", sentence, content_type=kind[:80])
-    return check_rows(parse(body), images, category_ids)
+    try:
+        return check_rows(parse(body), images, category_ids)
+    except CodedError as error:
+        # Rarely needed: a body that is accepted depends on nothing of it.
+        from lpirc_score.detections.mistaken_bodies import seeming
+
+        hint = seeming(body, kind, images, category_ids)
+        if not hint:
+            raise
+        raise with_more(error, hint) from None
 
 
 def _kind(content_type: str) -> str:
@@ -96,17 +111,20 @@ def _kind(content_type: str) -> str:
 class BodyReader:
     """Reads one body as `parse_detections` does.
 
-    `found` counts the body's implausible rows according to the `limits`.
+    `warnings` has a sentence for each kind of rows that are implausible according to the `limits`, and one for a body
+    without a byte of content.
     """
 
     content_type: str
     images: int
     category_ids: NDArray[np.int64]
     limits: NDArray[np.float64]
-    found: Implausible = PLAUSIBLE
+    warnings: list[str] = field(default_factory=list)
 
     def __call__(self, body: bytes) -> NDArray[np.float64]:
         """Return the rows (n, 7) of the body. Raises what `parse_detections` raises."""
         rows = parse_detections(body, self.content_type, self.images, self.category_ids)
-        self.found = implausible(rows, self.limits)
+        self.warnings = implausible(rows, self.limits).sentences
+        if is_blank(body):
+            self.warnings.append(EMPTY)
         return rows

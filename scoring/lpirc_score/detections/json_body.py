@@ -13,6 +13,8 @@ _BLANK = b" \t\r\n"
 _ROW_MARKS = b"[,,,,,,],"
 _NO_BRACKETS = bytes.maketrans(b"[]", b"  ")
 _FORM = "an array of rows of seven numbers"
+_WORDS = {None: "null", True: "true", False: "false"}
+"""What JSON calls these values of Python."""
 
 
 def parse_json(body: bytes) -> Rows:
@@ -46,7 +48,9 @@ def parse_json(body: bytes) -> Rows:
 
 
 def _number(item: object) -> float:
-    if isinstance(item, bool) or not isinstance(item, (int, float)):
+    if item is None or isinstance(item, bool):
+        raise ValueError(f"{_WORDS[item]} is not a number")
+    if not isinstance(item, (int, float)):
         raise ValueError(f"{shown(item)} is not a number")  # noqa: TRY004 - the value, not the program
     try:
         return float(item)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,17 @@ from lpirc_score.errors import CodedError
 from lpirc_testsets.values import shown
 
 NAMES = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
+
+FORM = f"seven numbers ({', '.join(NAMES)})"
+
+ADVICE = {
+    "image": "; send the number that this run fetched it by",
+    "category": "; send its id, as the log-in gives it",
+}
+"""What to do where a name stands in place of a number."""
+
+AROUND_NUMBERS = "\"'[](){}"
+DIGITS = re.compile(r"-?\d+(\.\d+)?")
 
 MAX_PROBLEMS = 20
 """The most problems that are reported individually; further ones are only counted."""
@@ -126,15 +138,15 @@ def read_each(
     lines: list[int] = []
     for line, row in numbered:
         if not isinstance(row, list):
-            problems.add(line, f"a row is a list of seven numbers, not {shown(row)}")
+            problems.add(line, f"a row is a list of {FORM}, not {shown(row)}")
         elif len(row) != 7:
             problems.add(
                 line,
-                f"a row needs seven numbers, but this one has {len(row)}: {shown(row)}",
+                f"a row needs {FORM}, but this one has {len(row)}: {shown(row)}",
             )
         else:
             try:
-                values.extend([number_of(item) for item in row])
+                values.extend(_numbers(row, number_of))
                 lines.append(line)
             except ValueError as error:
                 problems.add(line, str(error))
@@ -143,6 +155,29 @@ def read_each(
     return Rows(
         np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems
     )
+
+
+def _numbers(
+    row: Sequence[object], number_of: Callable[[object], float]
+) -> list[float]:
+    """Return the seven numbers of a row. Raises ValueError with the name of the value that is none."""
+    numbers = []
+    for name, item in zip(NAMES, row, strict=True):
+        try:
+            numbers.append(number_of(item))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}{_advice(name, item)}") from None
+    return numbers
+
+
+def _advice(name: str, item: object) -> str:
+    """Return what to do about a text in place of a number, for the end of a sentence."""
+    if not isinstance(item, str):
+        return ""
+    bare = item.strip(AROUND_NUMBERS)
+    if bare != item or DIGITS.fullmatch(bare):
+        return "; write numbers without quotes and brackets"
+    return ADVICE.get(name, "")
 
 
 def refuse(code: str, sentence: str) -> NoReturn:

@@ -17,6 +17,8 @@ from lpirc_score.detections.parsed_rows import (
 )
 from lpirc_score.errors import BadRows, CodedError
 
+SHOWN_IDS = 5
+
 
 def check_rows(
     rows: Rows,
@@ -62,7 +64,7 @@ def good_rows(
         problems,
         rows,
         finite & ~good_category,
-        lambda r: f"category {plain(r[1])} is unknown",
+        lambda r: f"category {plain(r[1])} is unknown{ids_in_words(category_ids)}",
     )
     _describe(problems, rows, finite & ~good_box, inverted_box)
     return rows.values[finite & are_good], problems
@@ -78,6 +80,20 @@ def is_known(
     at = ascending.searchsorted(values)
     found: NDArray[np.bool_] = ascending.take(at, mode="clip") == values
     return found
+
+
+def ids_in_words(ascending: NDArray[np.int64]) -> str:
+    """Return which ids (K,) a contest has, for the end of a sentence: "; the ids are 1 to 20"."""
+    if len(ascending) == 0:
+        return ""
+    first = int(ascending[0])
+    last = int(ascending[-1])
+    if last - first + 1 == len(ascending):
+        return f"; the ids are {first} to {last}"
+    some = ", ".join(str(int(one)) for one in ascending[:SHOWN_IDS])
+    if len(ascending) <= SHOWN_IDS:
+        return f"; the ids are {some}"
+    return f"; the {len(ascending)} ids are {some}, ... {last}"
 
 
 def bad_rows(problems: ProblemList) -> CodedError:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.detections.numbers import NUMBER_CHARACTERS, PIECE_BYTES, flat_array
-from lpirc_score.detections.parsed_rows import Rows, read_each
+from lpirc_score.detections.parsed_rows import ProblemList, Rows, read_each
 from lpirc_testsets.values import text_number
 
 _PLAIN = NUMBER_CHARACTERS + b", \t\n"
@@ -19,6 +19,8 @@ _ROW_MARKS = b",,,,,,\n"
 _FLAT = bytes.maketrans(b" \t\n", b",,,")
 _COMMAS = bytes.maketrans(b" \t", b",,")
 _EMPTY_FIELDS = (b",,", b",\n", b"\n,")
+HEADER = b"image"
+"""How a header begins: `image`, `image_id`, `image_name`."""
 _LONGEST_PIECE = 2 * PIECE_BYTES
 
 
@@ -26,9 +28,19 @@ def parse_text(body: bytes) -> Rows:
     """Read lines of seven numbers; the problems of other lines are in `unreadable` of the result."""
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if len(body) <= PIECE_BYTES:
-        return _part(body, 1)
-    return Rows.joined(_parts(body))
+    rows = _part(body, 1) if len(body) <= PIECE_BYTES else Rows.joined(_parts(body))
+    if rows.unreadable.total:
+        _name_header(body, rows.unreadable)
+    return rows
+
+
+def _name_header(body: bytes, problems: ProblemList) -> None:
+    """Say that the first line with a problem is a header, if it is one: of a CSV file, sent as it is."""
+    line, _ = problems.first[0]
+    above, _, _ = body.lstrip().partition(b"\n")
+    is_first = line == body[: body.index(above)].count(b"\n") + 1
+    if is_first and above.strip(b"\"' \t").lower().startswith(HEADER):
+        problems.first[0] = (line, "it is a header; send the rows without it")
 
 
 def _parts(body: bytes) -> Iterator[Rows]:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 from lpirc_score.arguments import Name, path_of
 from lpirc_score.detections.files import read_submission
+from lpirc_score.files.repeated_objects import repeated_objects
 from lpirc_score.metrics.detection_columns import Detections, require_truth
 from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
@@ -20,9 +22,23 @@ __all__ = ["GroundTruth", "read_detections", "read_truth"]
 def read_truth(path: Name, images: Name | None = None) -> GroundTruth:
     """Read ground truth as columns, from a file or a folder; `images` is a list of images or their folder.
 
+    Rows that a CSV has twice are a UserWarning: each is an object.
     Raises TestSetError with every problem found, as `read_ground_truth` does.
     """
-    return read_ground_truth(path_of(path), None if images is None else path_of(images))
+    place = path_of(path)
+    truth = read_ground_truth(place, None if images is None else path_of(images))
+    sentence = repeated_in(place, truth)
+    if sentence is not None:
+        warnings.warn(sentence, stacklevel=2)
+    return truth
+
+
+def repeated_in(path: Path, truth: GroundTruth) -> str | None:
+    """Return a sentence on rows that a CSV of ground truth has twice; None without any, or for another form."""
+    if path.suffix.lower() != ".csv":
+        return None
+    sentence = repeated_objects(truth)
+    return None if sentence is None else f"{path}: {sentence}"
 
 
 def read_detections(

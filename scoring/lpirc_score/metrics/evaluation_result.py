@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 """The program's version. Scoring reads no files, so it is stated here; a test compares it with the distribution's."""
 
 RULES_VERSION = 1
@@ -83,7 +83,7 @@ def signature(
     ground_truth: str | None,
     engine: str | None = None,
 ) -> str:
-    """Return one line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|rules:1|v:0.1.0`, in the style of sacrebleu.
+    """Return one line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|rules:1|v:1.0.0`, in the style of sacrebleu.
 
     `ground_truth` is the caller's digest of the ground truth. `engine` names the program if another program computed
     the number. A value of None leaves its part out.

@@ -13,6 +13,7 @@ from lpirc_score.errors import CodedError, MetricFailed
 from lpirc_score.metrics import lpirc
 from lpirc_score.metrics.evaluation_result import signature
 from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
 from lpirc_testsets.values import shown
 
@@ -134,7 +135,8 @@ def _plugin(name: str) -> Plugin:
         plugin = SEAM.load(str(name))
     except UnknownPlugin as error:
         known = ", ".join(metric_names())
-        sentence = f"There is no metric {shown(name)}; choose one of {known}."
+        meant = did_you_mean(str(name), metric_names())
+        sentence = f"There is no metric {shown(name)}; choose one of {known}.{meant}"
         raise CodedError("unknown-metric", sentence) from error
     except PluginError as error:
         raise MetricFailed(error.sentence) from error

@@ -18,6 +18,7 @@ from lpirc_score.errors import CodedError, PluginTaskFailed, TaskFailed
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import SummedTask, Task, WholeTask
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.plugins import (
     Plugin,
@@ -69,7 +70,7 @@ def task_signature(
     name: str,
     ground_truth_digest: str,
 ) -> str:
-    """Return one line such as `classification|gt:9f86d081|rules:1|v:0.1.0`. Raises as `task_named`."""
+    """Return one line such as `classification|gt:9f86d081|rules:1|v:1.0.0`. Raises as `task_named`."""
     engine = task_engine(name)
     parts = [name, f"gt:{ground_truth_digest[:DIGEST_LENGTH]}"]
     if engine is not None:
@@ -169,7 +170,8 @@ def _plugin(name: str) -> Plugin:
         plugin = SEAM.load(name)
     except UnknownPlugin as error:
         known = ", ".join(task_names())
-        sentence = f"There is no task {name!r}; choose one of {known}."
+        meant = did_you_mean(name, task_names())
+        sentence = f"There is no task {name!r}; choose one of {known}.{meant}"
         raise CodedError("unknown-task", sentence) from error
     except PluginError as error:
         raise PluginTaskFailed(error.sentence) from error

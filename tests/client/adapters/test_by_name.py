@@ -92,5 +92,5 @@ def test_without_numpy_it_says_what_to_install() -> None:
     )
     assert done.returncode == 1
     assert done.stderr.endswith(
-        'needs numpy; in the project\'s folder: pip install "./client[onnx]"\n'
+        "needs numpy, which is not installed: pip install numpy onnxruntime pillow\n"
     )

@@ -11,9 +11,10 @@ import pytest
 
 from lpirc_client.cli import main
 from lpirc_client.conformance.referee_checks import Checks
+from referee.clock import Clock
 from tests.client.conformance.conftest import TEAMS
 from tests.client.conformance.relay import Fault, Message, nothing, relay
-from tests.contest_day import PASSWORD, TEAM, Day
+from tests.contest_day import PASSWORD, TEAM, Day, until
 
 READ_ONLY = [
     "health",
@@ -146,6 +147,36 @@ def test_a_fault_is_found_by_its_name(url: str, name: str) -> None:
 def test_our_referee_passes_also_behind_the_relay(url: str) -> None:
     with relay(url) as honest:
         assert failed(honest) == []
+
+
+def test_a_log_that_grows_between_two_answers_to_one_body_is_no_fault(
+    trial_day: Day,
+    url: str,
+) -> None:
+    shown: list[int] = []
+
+    def grow(message: Message) -> None:
+        """Put an act on record and wait until it is shown, before a body with a key arrives."""
+        if "Idempotency-Key" not in message.headers:
+            return
+        with trial_day.store() as store:
+            store.log.append(Clock().utc(), None, "odd")
+            events = store.log.head()[0]
+        until(lambda: shown_events(trial_day) >= events)
+
+    def note(message: Message) -> None:
+        shown.append(json.loads(message.content)["log"]["events"])
+
+    is_keyed = when(lambda m: "Idempotency-Key" in m.headers, when(answers(202), note))
+    with relay(url, grow, is_keyed) as honest:
+        assert failed(honest) == []
+    assert len(shown) == len(set(shown)) == 3
+
+
+def shown_events(day: Day) -> int:
+    """How many events the log has that the server shows."""
+    assert day.server is not None
+    return len(day.server.ask("GET", "/log/links").content) // 32
 
 
 def without_batches(message: Message) -> None:

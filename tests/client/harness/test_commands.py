@@ -456,8 +456,9 @@ def test_without_the_extra_one_sentence_says_what_to_install(tmp_path: Path) -> 
         check=False,
     )
     assert done.returncode == 1
-    install = 'in the project\'s folder: pip install "./client[models]"'
-    assert done.stderr == f"lpirc-harness: running models needs numpy; {install}\n"
+    packages = "ai-edge-litert flatbuffers numpy onnxruntime pillow"
+    install = f"which is not installed: pip install {packages}"
+    assert done.stderr == f"lpirc-harness: running models needs numpy, {install}\n"
 
 
 @pytest.mark.parametrize("command", ["bench", "validate"])

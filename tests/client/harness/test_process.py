@@ -227,7 +227,7 @@ def test_without_the_runtime_one_sentence_says_what_to_install(
     with ModelProcess("m.tflite", confined=OPEN) as bare:
         error = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
     assert error.sentence.startswith(
-        "running models needs ai_edge_litert; in the project's folder: pip install "
+        "running models needs ai_edge_litert, which is not installed: pip install "
     )
     assert error.facts == {"missing": "ai_edge_litert"}
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -60,7 +61,16 @@ def test_the_help_tells_every_form_of_an_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("probe", "sim:"), ("--help",), ("--version",), ("record", "--help")]
+    "arguments",
+    [
+        ("probe", "sim:"),
+        ("--help",),
+        ("--version",),
+        ("record", "--help"),
+        ("watch", "sim:", "--count", "2"),
+        ("loop", "sim:", "--", "true"),
+        ("simulate",),
+    ],
 )
 def test_a_full_disk_behind_stdout_is_one_line(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123  a device, not a file
@@ -74,7 +84,29 @@ def test_a_full_disk_behind_stdout_is_one_line(arguments: tuple[str, ...]) -> No
         )
     assert ended.returncode == 1
     assert one_line(ended.stderr)
-    assert "No space left on device" in ended.stderr
+    told = "The output cannot be written: No space left on device; free some space, "
+    assert told in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("probe", "sim:"), ("watch", "sim:"), ("simulate",)],
+)
+def test_a_reader_that_has_gone_is_no_reason_to_say_anything(
+    arguments: tuple[str, ...],
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        ended = subprocess.run(
+            [*METER, *arguments],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 @pytest.mark.parametrize("closing", [">&-", "2>&-", "2>/dev/full"])
@@ -105,3 +137,43 @@ def test_nobody_there_is_one_line(
         assert ended.stdout == ""
         assert one_line(ended.stderr)
         assert "No meter answers at" in ended.stderr
+
+
+def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
+    ran = CliRunner().invoke(main, ["prob"])
+    assert ran.exit_code == 2
+    assert "No such command 'prob'. Did you mean 'probe'?\n" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["list"], "No such command 'list'. The commands are certify, check, "),
+        (["record", "sim:", "--name", "x"], "No such option '--name'.\n"),
+        (
+            ["probe", "sim:", "--jsn"],
+            "No such option '--jsn'. Did you mean '--json'?\n",
+        ),
+    ],
+)
+def test_only_a_name_that_may_be_meant_is_suggested(
+    arguments: list[str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (("--duration", "abc"), "'abc' is not a number; its unit is S.\n"),
+        (("--repeat", "two"), "'two' is not a whole number.\n"),
+    ],
+)
+def test_a_word_that_is_no_number_is_told_so(
+    option: tuple[str, str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, ["record", "sim:", "-o", "a.csv", *option])
+    assert ran.exit_code == 2
+    assert told in ran.stderr

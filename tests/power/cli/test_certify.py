@@ -16,7 +16,7 @@ from lpirc_power.cli.transcript import Transcript
 from lpirc_power.errors import MeterTimeout
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.visa.link_failures import no_host
-from tests.power.cli.conftest import METER, one_line
+from tests.power.cli.conftest import METER, Run, one_line
 from tests.power.wt300.conversations.conversation import parse
 from tests.power.wt300.conversations.test_conversations import play
 from tests.timeouts import TIMEOUT_S
@@ -242,6 +242,15 @@ def test_a_part_is_skipped_however_a_person_writes_it(tmp_path: Path) -> None:
         check=True,
     )
     assert json.loads(file.read_text())["skipped"] == ["idle", "load", "link"]
+
+
+def test_a_question_without_a_terminal_says_so(meter: Run, tmp_path: Path) -> None:
+    ended = meter("certify", "sim:constant:36W", "--seconds", "5", "--out", "a.json")
+    assert ended.returncode == 1
+    assert "Nobody answers, since stdin is no terminal" in ended.stderr
+    assert "or add --yes." in ended.stderr
+    assert "Aborted" not in ended.stderr
+    assert (tmp_path / "a.json").exists()
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(

@@ -108,7 +108,7 @@ def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
     assert asked(address, FORMAT) == before
 
 
-def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(
+def test_ctrl_c_while_the_program_is_being_loaded_is_one_line(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
@@ -119,4 +119,4 @@ def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(
     ]
     ended = subprocess.run(command, capture_output=True, check=False)
     assert ended.returncode == 130
-    assert ended.stderr == b""
+    assert ended.stderr == b"meter: Ended by Ctrl-C.\n"

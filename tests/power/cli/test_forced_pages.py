@@ -42,6 +42,23 @@ def test_a_recording_and_its_record_are_never_overwritten(
     assert after == before
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "told"),
+    [
+        (("report", "a.json"), "p.pdf", "p.pdf would be a page, whose name does not end in .pdf; write -o p.html."),
+        (("export", "a.json"), "x.csv", "x.csv would be a Parquet file, whose name does not end in .csv"),
+        (("compare", "a.json", "b.json"), "c.md", "c.md would be a page, whose name does not end in .md"),
+    ],
+)  # fmt: skip
+def test_a_name_of_another_format_is_refused(
+    meter: Run, made: Made, command: tuple[str, ...], name: str, told: str
+) -> None:
+    ended = meter(*command, "-o", name)
+    assert ended.returncode == 1
+    assert told in ended.stderr
+    assert not (made.folder / name).exists()
+
+
 def test_another_name_of_a_recording_is_no_way_around(meter: Run, made: Made) -> None:
     recording = made.folder / "a-1.csv"
     (made.folder / "linked.html").symlink_to(recording.name)

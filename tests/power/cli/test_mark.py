@@ -203,3 +203,23 @@ def test_the_energies_of_a_mark_above_idle_are_compared(
     found = json.loads(meter("compare", "a.json", "b.json", *choice).stdout)
     assert (found["mark"], found["above_idle"]) == ("inference", True)
     assert found["ratio"] == pytest.approx(nets_wh[1] / nets_wh[0])
+
+
+def test_a_mark_names_the_place_where_no_recording_listens(
+    meter: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = str(tmp_path / "gone")
+    monkeypatch.setenv("LPIRC_METER_MARKS", gone)
+    ended = meter("mark", "work")
+    assert ended.returncode == 0
+    assert one_line(ended.stderr)
+    assert f"No recording listens at {gone}, so marks do nothing" in ended.stderr
+
+
+def test_a_line_for_a_shell_as_one_argument_is_told_how_to_be_written(
+    meter: Any,
+) -> None:
+    ended = meter("record", "sim:constant:36W", "-o", "a.csv", "--", "sleep 1; true")
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "a line for a shell as sh -c 'sleep 1; true'." in ended.stderr

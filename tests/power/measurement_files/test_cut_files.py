@@ -86,7 +86,7 @@ def test_a_record_cut_at_any_length_is_said_to_be_no_json(run: Path) -> None:
         with pytest.raises(MeterError) as refused:
             read_any(path)
         sentence = refused.value.sentence
-        said = "not JSON, or was cut short." if length else "holds no reading."
+        said = "not JSON, or was cut short." if length else "record again."
         assert sentence.endswith(said)
         found = read_any(run)
         assert isinstance(found, Recorded)

@@ -533,3 +533,8 @@ def test_a_record_that_cannot_be_written_leaves_the_former_one(
         write_record(path, SeriesRecord("0.1.0", (), (), wanted=1))
     assert path.read_bytes() == before
     assert sorted(one.name for one in tmp_path.iterdir()) == ["run.csv", "run.json"]
+
+
+def test_a_folder_is_refused_with_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(MeterError, match=r"but a folder; name a file in it\.$"):
+        read_any(tmp_path)

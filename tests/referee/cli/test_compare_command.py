@@ -155,3 +155,14 @@ def test_a_run_that_cannot_be_compared_is_told(
     assert result.stdout == ""
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_contest_without_runs_is_said_to_have_none(
+    build: Callable[..., House],
+) -> None:
+    folder = str(build().folder)
+    told = called("compare", folder, folder)
+    assert told.returncode == 1
+    assert told.stderr == (
+        f"referee: The contest {folder} has no runs to compare yet.\n"
+    )

@@ -140,7 +140,7 @@ def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) ->
     assert codes(folder) == ["backup-folder"]
     told = called("doctor", str(folder)).stdout
     assert (
-        f"can be written into {folder / 'copies'}: make the folder, or name another one in [backup]"
+        f"[backup] folder = 'copies': There is no folder {folder / 'copies'} for backups; mount its disk, or make it"
         in told
     )
     (folder / "copies").mkdir()
@@ -408,7 +408,10 @@ def test_more_images_than_there_are_are_refused_before_the_day(
     tmp_path: Path,
 ) -> None:
     sentence = refused_alike(ruled(images={"per_attempt": 6}))
-    assert sentence == "per_attempt = 6, but the test set has 5 images; choose fewer."
+    assert (
+        sentence
+        == "[images] per_attempt = 6, but the test set has 5 images; choose fewer."
+    )
     assert advice(tmp_path / "ruled") == {}
 
 
@@ -594,3 +597,7 @@ def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(
     loop.unlink()
     (folder / "kept").rename(loop)
     assert codes(folder) == []
+
+
+def test_a_folder_that_is_no_contest_has_that_finding_alone(tmp_path: Path) -> None:
+    assert codes(tmp_path) == ["contest-missing"]

@@ -101,6 +101,35 @@ def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
     assert (folder / "backups").exists() is False
 
 
+def test_a_folder_that_cannot_hold_a_backup_is_refused_before_anything_is_made(
+    tmp_path: Path,
+    beside: Path,
+) -> None:
+    folder = tmp_path / "day"
+    for copies, sentence in (
+        ("/proc", "No backup can be written into /proc ("),
+        (str(tmp_path / "no"), f"There is no folder {tmp_path / 'no'} for backups; "),
+    ):
+        arguments = ("--testset", str(beside), "--backup-folder", copies)
+        told = called("init", str(folder), *arguments)
+        assert told.returncode == 1
+        assert f"referee: {sentence}" in told.stderr
+        assert told.stderr.endswith("name another folder.\n")
+        assert not folder.exists()
+
+
+def test_a_folder_for_backups_inside_the_contest_is_made_with_it(
+    tmp_path: Path,
+    beside: Path,
+) -> None:
+    folder = tmp_path / "day"
+    made = called(
+        "init", str(folder), "--testset", str(beside), "--backup-folder", "a/b"
+    )
+    assert made.returncode == 0
+    assert (folder / "a" / "b").is_dir()
+
+
 def test_rules_of_0_and_no_folder_are_taken_and_warned_of(
     tmp_path: Path,
     beside: Path,

@@ -61,6 +61,8 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
         assert judged["closed_by"] == "deadline"
         assert images.digest[:8] in judged["signature"]
 
+        shown = day.refers("run", "show", "1").stdout
+        assert "posted none that count" not in shown
         rest = json.loads(day.refers("judge", "--all", "--json").stdout)
         assert [
             (document["run"], document["map"], document["detections"])
@@ -78,6 +80,10 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
         shown = json.loads(day.refers("run", "show", "1", "--json").stdout)
         assert shown["judged"]["score"] == judged["score"]
         assert "1.00000" in day.refers("run", "show", "1").stdout
+        assert (
+            "No detections are scored: the team posted none"
+            in day.refers("run", "show", "2").stdout
+        )
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:

@@ -29,3 +29,99 @@ def test_the_help_lists_every_command() -> None:
 
 def test_the_commands_of_tracks_are_those_that_its_distribution_brings() -> None:
     assert set(seams.COMMANDS.names()) == COMMANDS_OF_TRACKS
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("serv", "Did you mean 'serve'?"),
+        ("arm", "Did you mean 'run arm'?"),
+        ("synthesize", "Did you mean 'testset synthesize'?"),
+        ("suit", "Did you mean 'suite'?"),
+        ("check", "Did you mean 'testset check'?"),
+    ],
+)
+def test_an_unknown_command_is_told_with_the_one_that_may_be_meant(
+    name: str, meant: str
+) -> None:
+    ran = CliRunner().invoke(main, [name, "c"])
+    assert ran.exit_code == 2
+    assert f"No such command '{name}'. {meant}\n" in ran.stderr
+
+
+def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
+    ran = CliRunner().invoke(main, ["xyzzy"])
+    assert "No such command 'xyzzy'. The commands are " in ran.stderr
+    assert "Did you mean" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["--contest", "c", "status"],
+            "No such option '--contest'. If it belongs to a command, write a command first, "
+            "then its options: referee COMMAND --contest\n",
+        ),
+        (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
+        (["testset", "import", "kitti"], "The commands are classes, coco, "),
+        (
+            ["status", "my day"],
+            "The argument 'my day' is one too many; if it is the contest's folder, "
+            "write: referee status --contest 'my day'\n",
+        ),
+        (
+            ["compare", "1"],
+            "Two runs are compared, not 1 ('1'); name two, as in: referee compare 1 2\n",
+        ),
+        (["compare", "1", "2", "3"], "are compared, not 3 ('1', '2', '3'); name two"),
+        (["compare"], "Missing argument 'RUN RUN'.\n"),
+        (["rehearse", "--seed", "x"], "'--seed': 'x' is not a whole number.\n"),
+        (["standby", "d", "--after", "x"], "'--after': 'x' is not a number.\n"),
+        (["stop"], "No such command 'stop'. The commands are backup, board, "),
+        (["init", "c", "--save", "x"], "No such option '--save'.\n"),
+        (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),
+        (["board", "unviel"], "No such command 'unviel'. Did you mean 'unveil'?\n"),
+        (
+            ["run", "show", "one"],
+            "'one' is not the number of a run, such as 1; see: referee run list\n",
+        ),
+        (
+            ["run", "show", "0"],
+            "'0' is not the number of a run, such as 1; see: referee run list\n",
+        ),
+        (
+            ["init", "c", "--window", "ten"],
+            "'--window': 'ten' is not a whole number.\n",
+        ),
+        (
+            ["testset", "import", "yolo", "--images", "i", "--out", "o"],
+            "Missing option '--classes'.\n",
+        ),
+    ],
+)
+def test_a_wrong_usage_is_told_with_what_to_do(arguments: list[str], told: str) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["log", "--contest", "day"],
+            "For a contest, this command takes the folder without it: referee log [FOLDER]\n",
+        ),
+        (
+            ["board", "--contest", "day"],
+            "No such option '--contest'. Write it behind the command: referee board COMMAND --contest\n",
+        ),
+    ],
+)
+def test_contest_where_it_does_not_stand_leads_to_where_it_does(
+    arguments: list[str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == 2
+    assert ran.stderr.endswith(told)

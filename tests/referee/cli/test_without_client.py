@@ -47,7 +47,10 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
         text=True,
         check=False,
     )
-    sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
+    sentence = (
+        "The client, which this command runs, is not installed here: pip install ./client in the project's folder, "
+        "or lpirc_client-*.whl of the release"
+    )
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert ended.stderr == f"referee: {sentence}\n"

@@ -231,7 +231,7 @@ def test_every_outcome_has_a_finite_score_or_a_reason(
             "accuracy-per-wh",
             {"energy_limit_wh": 5.0},
             "energy_limit_wh",
-            "energy_limit_wh is no setting of the rule 'accuracy-per-wh'; it takes none.",
+            "energy_limit_wh is no setting of the rule 'accuracy-per-wh'; it takes none, and name = ",
         ),
         ("accuracy-within-limit", {}, "name", "needs a limit: set one of energy_lim"),
         ("least-energy", {}, "name", "needs least_accuracy"),

@@ -71,12 +71,27 @@ def test_an_export_replaces_a_bundle_but_nothing_else(
             "--contest",
             str(contest.folder),
         )
-        assert done.returncode == 1
-        assert (
-            done.stderr
-            == f"referee: {path} exists and is not a bundle; choose another name.\n"
-        )
+        assert done.returncode == 2
+        assert f"{path} is " in done.stderr
+        assert done.stderr.endswith("; name another place.\n")
         assert path.read_bytes() == before
+    other = tmp_path / "notes.zip"
+    other.write_text("mine")
+    done = called(
+        "bundle",
+        "export",
+        str(run),
+        "-o",
+        str(other),
+        "--contest",
+        str(contest.folder),
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == f"referee: {other} exists and is not a bundle; choose another name.\n"
+    )
+    assert other.read_text() == "mine"
 
 
 def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_changed_set_has_none(

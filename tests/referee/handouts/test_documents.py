@@ -108,6 +108,19 @@ def test_markup_in_a_document_is_text_and_alignment_a_class() -> None:
     assert "x.py" not in page.html
 
 
+def test_a_comment_is_no_text_and_what_follows_it_is_code() -> None:
+    text = "# A\n\nSay:\n\n<!-- run -->\n    meter find\n\n    a <!-- b --> c\n"
+    page = render(text, lambda target: target)
+    assert "run" not in page.html
+    assert page.html.count("<pre") == 1
+    assert "a &lt;!-- b --&gt; c" in page.html
+    for name in NAMES:
+        shown = document(name)
+        assert shown is not None
+        prose = re.sub(r"<(code|pre).*?</\1>", "", shown.html, flags=re.DOTALL)
+        assert "&lt;!--" not in prose, name
+
+
 def test_an_old_address_with_md_leads_to_the_page(client: FlaskClient) -> None:
     answer = client.get("/docs/http.md")
     assert (answer.status_code, answer.headers["Location"]) == (301, "/docs/http")

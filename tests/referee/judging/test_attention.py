@@ -99,6 +99,17 @@ def test_a_meter_that_is_lost_needs_a_person_while_its_run_is_open(
     ]
 
 
+def test_a_meter_that_is_lost_needs_a_person_while_a_team_waits_for_it(
+    build: Build,
+) -> None:
+    house = build()
+    run = armed_run(house.contest, "ant")
+    found = one(house, "meter-lost", meters={"one": ("lost", "It did not start.")})
+    assert (found["severity"], found["run"]) == (URGENT, run.id)
+    assert found["sentence"] == "The meter of one: It did not start."
+    assert acts(found) == [("Void", "/operator/runs/1/void")]
+
+
 def test_a_lost_energy_is_one_finding_and_hides_what_follows_from_it(
     build: Build,
 ) -> None:

@@ -743,3 +743,16 @@ def test_extra_time_is_a_part_of_the_signature_beside_the_contest_s_window(
     assert parts["extra"] == "60s"
     plain = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
     assert "extra" not in signature_parts(plain.signature)
+
+
+def test_the_event_of_a_judgement_cannot_be_guessed_from_its_link(
+    contest: Contest,
+) -> None:
+    """Its link may be public before its figures are; whoever guesses those cannot check the guess."""
+    run = closed_run(contest, guesses(contest.test_set, 1))
+    for _ in range(2):
+        judge(contest, run.id, CLOCK)
+    events = [one for one in contest.store.log.after(0) if one.kind == "judged"]
+    salts = [one.values.pop("salt") for one in events]
+    assert [len(bytes.fromhex(salt)) for salt in salts] == [16, 16]
+    assert salts[0] != salts[1], "by chance in one of 2^128 cases"

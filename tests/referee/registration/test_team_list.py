@@ -88,3 +88,25 @@ def test_of_two_columns_of_one_name_none_is_taken_silently() -> None:
     with pytest.raises(RefereeError) as refused:
         read(b"Team,affiliation,team\nant,Ants,bee\n")
     assert "the column 'team' twice" in refused.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        (
+            "name,org",
+            "its first line must be: team,affiliation, and not 'name,org'; ",
+        ),
+        ("team,afiliation", "'afiliation', which is not read; write 'affiliation'"),
+    ],
+)
+def test_unknown_columns_are_told_with_those_that_are_read(
+    first: str, told: str
+) -> None:
+    with pytest.raises(RefereeError) as refused:
+        read(f"{first}\nant,Ants\n".encode())
+    assert told in refused.value.sentence
+
+
+def test_columns_for_another_purpose_are_left_out() -> None:
+    assert read(b"team,mail,country\nant,a@b.c,DE\n") == {"ant": None}

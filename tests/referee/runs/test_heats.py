@@ -14,6 +14,7 @@ from referee.errors import NotStarted, RefereeError
 from referee.judging.ranking import head_to_head
 from referee.runs import heats, run_control
 from referee.runs.heats import start_meters
+from referee.runs.meter_state import MeterState
 from referee.runs.station_meters import StationMeters
 from referee.store.records import Run, RunState
 from tests.referee.factories import TEAM, House, body, parse_rows, station
@@ -168,6 +169,10 @@ def test_if_one_meter_does_not_start_nothing_opens_and_the_other_is_stopped(
     assert not integrates(sound.address)
     assert kinds(house, 2)[-1] == "start-undone"
     assert code_of(house.control.login, "badgers") == "not-started"
+    state, said = house.control.meter_state("one")
+    assert state is MeterState.LOST
+    assert "the next start of heat final starts it" in str(said)
+    assert house.control.meter_state("two") == (MeterState.IDLE, None)
 
     # Found by asking, before any is started.
     assert code_of(house.control.start, "final") == "meter-unreachable"
@@ -176,6 +181,7 @@ def test_if_one_meter_does_not_start_nothing_opens_and_the_other_is_stopped(
     instrument("--port", dying.port)
     both_wait(house)
     house.control.start("final")
+    assert house.control.meter_state("one") == (MeterState.INTEGRATING, None)
     for number in (1, 2):
         closed = house.control.close(number, "operator")
         assert closed.energy_wh is not None

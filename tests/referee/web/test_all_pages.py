@@ -93,7 +93,7 @@ NO_PAGES = re.compile(
     r"|.*\.(live|part|as_json|as_badge|following|status|download|playlist|course|picture|bundle|export|one_file)"
     r"|team\.without_slash|team-runs\.|settings-apply\.(first|waiting)|public-team\.by_name"
     r"|(board|heats|projector)\.\w+_route|ceremony\.live|display\.image|documents\.to_list"
-    r"|client\.(to_page|list_of_sums)"
+    r"|client\.(to_page|list_of_sums)|log\.all_links"
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from referee.served import is_served
 from tests.contest_day import Day, called, refers, until
+from tests.kept_heads import head_kept, shown_link
 from tests.referee.store.test_journaling import content
 
 MakeDay = Callable[..., Day]
@@ -18,9 +19,10 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
 ) -> None:
     made = day()
     server = made.server
-    token = made.login()["token"]
+    token = str(made.login()["token"])
     for number in range(1, 4):
         assert made.post(token, [[number, 1, 0.5, 0, 0, 5, 5]]).status_code == 202
+    kept = head_kept(made, token)
     busy = called("restore", "--journal", str(made.folder))
     assert busy.returncode == 1
     assert ("is being served; stop the server first" in busy.stderr) is True
@@ -41,7 +43,9 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
     assert len(after["events"]) == len(before["events"]) + 1
     again = made.serve()
     until(lambda: again.ask("GET", "/v1/health").status_code == 200)
-    assert again.ask("GET", "/v1/session", token).json()["detections_accepted"] == 3
+    log = made.post(token).json()["log"]  # what it says first
+    assert log["events"] >= kept["events"]
+    assert shown_link(again, kept["events"]) == kept["link"]
 
 
 def test_the_journal_of_another_contest_changes_nothing(

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
+from lpirc_score.metrics.evaluation_result import VERSION
 from referee.auth.tokens import Session, issue
 from referee.contest import open_contest
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
@@ -29,7 +30,7 @@ def test_health_needs_no_login(server: Server) -> None:
     assert answer.json() == {
         "status": "ok",
         "contest": "Test day",
-        "version": "0.1.0",
+        "version": VERSION,
         "window_s": 600,
         "categories": [
             {"id": number, "name": name} for number, name in enumerate(names, start=1)
@@ -258,7 +259,8 @@ def test_an_image_that_does_not_exist_is_refused(
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ([1, 1, 0.5, 0, 0, 5], "seven numbers, but this one has 6"),
+        ([1, 1, 0.5, 0, 0, 5], "xmin, ymin, xmax, ymax), but this one has 6"),
+        ([1, "cat", 0.5, 0, 0, 5, 5], "category: 'cat' is not a number; send its id"),
         ([1, 1, 0.5, 9, 0, 5, 5], "inverted"),
         ([1, 99, 0.5, 0, 0, 5, 5], "category 99 is unknown"),
         ([99, 1, 0.5, 0, 0, 5, 5], "image 99 is not a whole number in 1..6"),
@@ -525,3 +527,64 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
     assert again.status_code == 202
     assert again.json()["accepted"] == 1
     assert received(server, token) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (None, "The request bears no token; send Authorization: Bearer"),
+        ("Token {token}", "has 'Token' and no token after 'Bearer'"),
+        ("Basic YTpi", "has 'Basic' and no token after 'Bearer'"),
+        ("Bearer: {token}", "has 'Bearer:' and no token after 'Bearer'"),
+        ("Bearer", "has 'Bearer' and no token after 'Bearer'"),
+        ("{token}", "does not begin with 'Bearer'"),
+    ],
+)
+def test_a_header_without_a_token_says_what_it_has_but_no_secret(
+    server: Server, token: str, header: str | None, words: str
+) -> None:
+    headers = {} if header is None else {"Authorization": header.format(token=token)}
+    answer = server.ask("GET", "/v1/images/1", headers=headers)
+    told = problem(answer, 401, "token-missing")
+    assert words in told["detail"]
+    assert token not in answer.text
+
+
+def test_a_token_in_quotes_is_told_to_be_sent_as_it_was_given(
+    server: Server, token: str
+) -> None:
+    headers = {"Authorization": f'Bearer "{token}"'}
+    told = problem(server.ask("GET", "/v1/images/1", headers=headers), 401, "bad-token")
+    assert "as the log-in gave it" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"team": "a", "password": "b",}', "It is not JSON: "),
+        ("{'team': 'a', 'password': 'b'}", "at line 1, column 2"),
+        ("team=a&password=b", "at line 1, column 1"),
+        ('["a", "b"]', '{"team": "...", "password": "..."}.'),
+    ],
+)
+def test_a_log_in_that_is_not_json_says_where(
+    server: Server, body: str, words: str
+) -> None:
+    answer = server.ask("POST", "/v1/session", data=body)
+    told = problem(answer, 400, "bad-json")
+    assert told["detail"].startswith("The body must be a JSON object")
+    assert words in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/v1/detection", "nothing at /v1/detection. Did you mean /v1/detections?"),
+        ("/v1/session/", "nothing at /v1/session/. Did you mean /v1/session?"),
+    ],
+)
+def test_a_mistyped_address_gets_the_near_one(
+    server: Server, token: str, path: str, words: str
+) -> None:
+    answer = server.ask("POST", path, token, JSON, data=json.dumps(ROWS))
+    assert words in problem(answer, 404, "not-found")["detail"]

@@ -70,6 +70,7 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
         config_watch=SimpleNamespace(look=lambda: None),
         refusals=SimpleNamespace(store_new=lambda: None),
         auto_judging=SimpleNamespace(look=lambda: None),
+        board=SimpleNamespace(log_head=lambda: None),
     )
     with caplog.at_level(logging.ERROR):
         watch_files(watches, store, clock, threading.Event())
@@ -97,6 +98,7 @@ def test_a_look_that_breaks_off_ends_no_other_look(
         config_watch=SimpleNamespace(look=breaks),
         refusals=SimpleNamespace(store_new=lambda: seen.append("refusals")),
         auto_judging=SimpleNamespace(look=breaks),
+        board=SimpleNamespace(log_head=lambda: None),
     )
     with caplog.at_level(logging.ERROR):
         watch_files(watches, store, clock, threading.Event())

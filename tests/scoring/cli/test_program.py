@@ -57,6 +57,19 @@ def test_installed_it_is_a_command(files: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--host", "No such option '--host'.\n"),
+        ("--metrik", "No such option '--metrik'. Did you mean '--metric'?\n"),
+    ],
+)
+def test_only_an_option_that_may_be_meant_is_suggested(option: str, told: str) -> None:
+    refused = call("truth.csv", "found.txt", option, "1")
+    assert refused.exit_code == 2
+    assert told in refused.stderr
+
+
+@pytest.mark.parametrize(
     ("name", "said"),
     [
         ("missing.json", "no such file"),

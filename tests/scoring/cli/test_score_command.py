@@ -219,6 +219,20 @@ def test_the_contest_s_own_rule_takes_nothing_odd(
     assert words in result.stderr
 
 
+def test_objects_that_a_csv_has_twice_are_told_and_counted(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    twice = write(tmp_path, "twice.csv", f"{TRUTH}2,4,0,0,9,9\n")
+    result = call(twice, files[1], "--json")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        f"referee: warning: {twice}: 1 row repeats an earlier one, and each counts as an object of its own; "
+        "the first is image 2, class 4, box 0, 0, 9, 9.\n"
+    )
+    assert json.loads(result.stdout)["categories"]["4"]["objects"] == 2
+
+
 @pytest.mark.parametrize("metric", OFFICIAL)
 def test_official_metrics_take_what_their_programs_take_and_say_so(
     files: list[str],

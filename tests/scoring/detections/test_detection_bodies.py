@@ -307,6 +307,27 @@ def test_escaped_names_are_names() -> None:
     ).tolist() == [ROW]
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            b"image,class,confidence,xmin,ymin,xmax,ymax\n1,1,.5,0,0,5,5\n",
+            "line 1: it is",
+        ),
+        (b'\n"image_id" c s a b c d\r\n1 1 .5 0 0 5 5\n', "line 2: it is"),
+        (b"image\n" + b"1 1 .5 0 0 5 5\n" * 99_999, "line 1: it is"),
+        (b"1 1 .5 0 0 5 5\nimage\n", "line 2: a row needs seven numbers"),
+        (b"1 1 x 0 0 5 5\n", "line 1: confidence: 'x' is not a number"),
+    ],
+)
+def test_a_header_is_refused_as_one(body: bytes, told: str) -> None:
+    failure = refusal(body, "text/csv")
+    assert failure.code == "bad-rows"
+    header = " a header; send the rows without it" if told.endswith("it is") else ""
+    assert failure.sentence.startswith(f"Nothing was stored: {told}{header}")
+    assert failure.facts["total"] == 1
+
+
 @pytest.mark.parametrize("body", [b"", b"&", b"token=abc", b"token=a%2Bb&"])
 def test_a_form_without_lists_has_no_rows(body: bytes) -> None:
     assert parse_detections(body, FORM, 5, IDS).shape == (0, 7)

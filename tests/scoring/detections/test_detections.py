@@ -15,7 +15,7 @@ from lpirc_score.detections import (
     parse_json,
     parse_text,
 )
-from lpirc_score.detections.parsed_rows import ENOUGH_PROBLEMS
+from lpirc_score.detections.parsed_rows import ENOUGH_PROBLEMS, NAMES
 from referee.errors import RefereeError
 
 IDS = np.array([1, 2, 20, 90], np.int64)
@@ -172,9 +172,11 @@ def test_only_numbers_are_numbers(
     bad: object,
     column: int,
 ) -> None:
-    assert problems([ROW, [*ROW[:column], bad, *ROW[column + 1 :]]]) == [
-        (2, f"{bad!r} is not a number")
-    ]
+    ((line, problem),) = problems([ROW, [*ROW[:column], bad, *ROW[column + 1 :]]])
+    words = {True: "true", None: "null"}
+    shown = words[bad] if bad is True or bad is None else repr(bad)
+    assert line == 2
+    assert problem.startswith(f"{NAMES[column]}: {shown} is not a number")
 
 
 @pytest.mark.parametrize("bad", ["NaN", "Infinity", "-Infinity", "1e999"])
@@ -198,7 +200,9 @@ def test_rows_have_seven_numbers(row: list[float]) -> None:
 
 @pytest.mark.parametrize("row", [7, "row", None, {"image": 1}])
 def test_rows_are_lists(row: object) -> None:
-    assert problems([row]) == [(1, f"a row is a list of seven numbers, not {row!r}")]
+    columns = "image, category, confidence, xmin, ymin, xmax, ymax"
+    words = f"a row is a list of seven numbers ({columns}), not {row!r}"
+    assert problems([row]) == [(1, words)]
 
 
 @pytest.mark.parametrize(

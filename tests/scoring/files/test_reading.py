@@ -45,3 +45,17 @@ def test_what_the_command_warns_of_is_a_warning_in_python(tmp_path: Path) -> Non
     truth, found = written(tmp_path, "3,7,0.5,0.1,0.1,0.9,0.9")
     with pytest.warns(UserWarning, match=r"all boxes \(1\) lie within 0\.\.1"):
         assert len(read_detections(found, read_truth(truth))) == 1
+
+
+def test_rows_that_a_csv_has_twice_are_told_and_each_counts_as_in_the_official_program(
+    tmp_path: Path,
+) -> None:
+    truth, found = written(tmp_path, "3,7,0.5,1,1,10,10")
+    known = read_truth(truth)
+    one = evaluate(known, read_detections(found, known), "ilsvrc-det")
+    truth.write_text(f"{TRUTH}3,7,20,20,30,30\n3,7,1,1,10,10\n")
+    told = r"truth\.csv: 1 row repeats an earlier one, .* image 3, class 7, box 1, 1, "
+    with pytest.warns(UserWarning, match=told):
+        known = read_truth(truth)
+    three = evaluate(known, read_detections(found, known), "ilsvrc-det")
+    assert (one.map, three.map) == (1, 1 / 3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lpirc_score.errors import CodedError
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import (
     task_engine,
@@ -109,7 +110,7 @@ def test_a_task_that_cannot_be_used_is_named(name: str, words: str) -> None:
 def test_tasks_of_another_distribution_score_and_sign_with_its_name() -> None:
     assert task_engine("sum") == "my_tasks-1.0"
     assert task_signature("sum", "12345678901234") == (
-        "sum|gt:123456789012|engine:my_tasks-1.0|rules:1|v:0.1.0"
+        f"sum|gt:123456789012|engine:my_tasks-1.0|rules:1|v:{VERSION}"
     )
     answers = [Answer(1, 1), Answer(2, 0)]
     for name in ("sum", "whole"):

@@ -22,6 +22,7 @@ def test_only_a_command_says_on_stderr_how_models_are_confined(
     found = SimpleNamespace(is_in_force=True, sentence=SENTENCE)
     contest = mock.Mock(config=SimpleNamespace(tracks=[object()]))
     with (
+        mock.patch.object(doctor_tracks, "wrong_rules", return_value=[]),
         mock.patch.object(doctor_tracks, "takes_models", return_value=True),
         mock.patch.object(doctor_tracks, "hidden_files"),
         mock.patch.object(doctor_tracks, "confinement_of", return_value=found),

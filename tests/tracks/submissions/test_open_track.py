@@ -8,7 +8,10 @@ import pytest
 
 from lpirc_testsets import TestSet, TestSetError, import_coco
 from lpirc_tracks import track_named
+from lpirc_tracks.cli.doctor_tracks import look_at_tracks
 from lpirc_tracks.submissions.open_track import first_images, open_track, track_on
+from lpirc_tracks.web.plugin import tracks_pages
+from referee.clock import Clock
 from referee.errors import RefereeError
 from tests.tracks.submissions.model_days import (
     colour_set,
@@ -60,6 +63,9 @@ def test_a_track_has_its_rule_with_the_contests_settings(
         ("", "x", "track-unknown", "has no track 'x'; add a [[tracks]] table"),
         (PUBLIC, "x", "track-unknown", "has no track 'x'; its tracks are ovic-classification"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "no rule 'ovid-classification'"),
+        (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "tion'? Without the key rule, "),
+        (PUBLIC + 'rule = "ovic-detektion"\n', "ovic-classification", "bad-config", "Did you mean 'ovic-detection'?"),
+        (PUBLIC + "[tracks.settings]\ntarget = 1\n", "ovic-classification", "bad-config", "Did you mean 'target_ms'?"),
         (PUBLIC + "[tracks.settings]\nq = 1\n", "ovic-classification", "bad-config", "unknown setting 'q'"),
         (PUBLIC + "[tracks.settings]\nk = 'x'\n", "ovic-classification", "bad-config", "k = 'x' must be a number"),
         (PUBLIC + 'rule = "aiotbench"\n', "ovic-classification", "bad-config", "aiotbench is a suite of many models"),
@@ -77,6 +83,25 @@ def test_a_track_that_cannot_be_opened_is_told(
     assert failure.code == code
     assert told in failure.sentence
     assert "\n" not in failure.sentence
+
+
+def test_a_wrong_rule_is_told_to_operators_and_in_the_log_of_the_server(
+    tmp_path: Path,
+    colours: TestSet,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tracks = PUBLIC + 'rule = "ovic-detektion"\n'
+    with model_contest(tmp_path / "day", tracks) as contest:
+        pages = tracks_pages(contest, Clock())
+        try:
+            (found,) = pages.attention()
+            pages.look()
+        finally:
+            pages.close()
+        (finding, *_) = [one for one in look_at_tracks(contest) if not one.is_advice]
+    assert found == finding
+    assert "There is no rule 'ovic-detektion'; the rules are " in found.sentence
+    assert found.sentence in caplog.messages
 
 
 def test_a_track_without_hold_out_set_says_so(tmp_path: Path, colours: TestSet) -> None:

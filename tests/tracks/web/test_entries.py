@@ -428,6 +428,14 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     )
     assert document["entry"] == first.json()["id"]
     problem(hand_in(hall, body, track="none"), 404, "track-unknown")
+    for path in (
+        "/v1/entries?trakc=files&name=a.csv",
+        f"/v1/entries/{document['entry']}?trakc=files",
+    ):
+        method = "POST" if "&" in path else "GET"
+        asked = hall.server.ask(method, path, data=body, auth=(TEAM, PASSWORD))
+        told = problem(asked, 400, "bad-request")["detail"]
+        assert told.startswith("The query has the unknown parameter 'trakc'; the ")
     problem(hand_in(hall, body, track="over"), 409, "track-closed")
     problem(
         hand_in(hall, body, name="a.tflite"),

@@ -21,6 +21,7 @@ import requests
 from werkzeug.serving import make_server
 
 from lpirc_client.harness.child import LOG_BYTES
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_testsets import TestSet
 from lpirc_tracks.submissions import claims, measuring_queue
 from lpirc_tracks.submissions.entries import entry_document
@@ -55,7 +56,7 @@ SET = (
     ("red", models.GREEN),
 )
 MODEL = b"pretend this is a model"
-HELLO = {"name": "pixel-4", "version": "0.1.7"}
+HELLO = {"name": "pixel-4", "version": f"{VERSION.rpartition('.')[0]}.7"}
 
 
 @dataclass
@@ -398,12 +399,13 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     ours.queue(models.classifier())
     refused = ours.queue(MODEL)
     told = problem(
-        ours.ask("POST", json=HELLO | {"version": "0.2.0"}),
+        ours.ask("POST", json=HELLO | {"version": "99.0.0"}),
         409,
         "wrong-version",
     )
     assert (
-        "lpirc-client 0.2.0 is incompatible with the referee's 0.1.0" in told["detail"]
+        f"lpirc-client 99.0.0 is incompatible with the referee's {VERSION}"
+        in told["detail"]
     )
     detail = problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
         "detail"

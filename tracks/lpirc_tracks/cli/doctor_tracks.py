@@ -16,6 +16,7 @@ from lpirc_tracks.submissions.confining import (
     takes_models,
     unconfined_tracks,
 )
+from lpirc_tracks.submissions.open_track import wrong_rules
 from lpirc_tracks.submissions.results_files import results_set
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
@@ -27,6 +28,7 @@ def look_at_tracks(contest: Contest) -> Iterator[Finding]:
     """Yield all findings. This is the entry `tracks` of `lpirc.checks`."""
     for name in track_names():
         yield from _failure(partial(track_named, name))
+    yield from wrong_rules(contest)
     yield from _look_at_models(contest)
     for track in contest.config.tracks:
         yield from _look_at_track(contest, track)
@@ -50,9 +52,13 @@ def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
     if track.rule_name == RESULTS:
         yield from _failure(partial(results_set, contest, track))
         return
-    for name in (track.testset, track.holdout):
-        if name:
-            yield from _failure(partial(load_test_set, contest.folder / name))
+    for key in ("testset", "holdout"):
+        name = getattr(track, key)
+        if not name:
+            continue
+        for found in _failure(partial(load_test_set, contest.folder / name)):
+            where = f"track {track.name!r} has {key} = {name!r}"
+            yield found._replace(sentence=f"{found.sentence}; {where}.")
 
 
 def _failure(look: Callable[[], object]) -> Iterator[Finding]:

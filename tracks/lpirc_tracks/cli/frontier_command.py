@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.framed_tables import figures_table, print_framed
+from lpirc_score.cli.number_type import Number
 from lpirc_score.files.csv_tables import read_table
 from lpirc_tracks import Aim
 from lpirc_tracks.frontier import BASES, Fit, fit
@@ -53,7 +54,7 @@ def frontier() -> None:
 @click.option(
     "--target",
     "target_ms",
-    type=float,
+    type=Number(),
     callback=_latency,
     help="The target latency in ms; default: no target.",
 )

@@ -11,6 +11,7 @@ import click
 
 from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.metered_bench import DEFAULT_LOOP_S, Metering
+from referee.cli.number_types import WholeNumber
 from referee.cli.shared_options import any_path, seconds_option
 from referee.installed import client_version
 
@@ -43,7 +44,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.option(
         "--memory-mb",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         help="Memory for the model in MB; default: 2048.",
     )
     @seconds_option(
@@ -52,12 +53,12 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option(
         "--core",
-        type=click.IntRange(0),
+        type=WholeNumber(0),
         help="The core that the model runs on; default: the last core.",
     )
     @click.option(
         "--repeats",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         help="Maximum number of passes; default: 5.",
     )
     @wraps(command)

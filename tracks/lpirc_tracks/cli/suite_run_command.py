@@ -33,6 +33,7 @@ from lpirc_tracks.suites.suite_table import (
     write_flops,
 )
 from referee.cli.child_processes import interruption_reported
+from referee.cli.output_paths import output_path
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.errors import RefereeError
@@ -45,12 +46,12 @@ from referee.errors import RefereeError
 )
 @click.option(
     "--out",
-    type=any_path,
+    type=output_path,
     help="CSV file of the table, to write or to continue; default: suite.csv, in FILE if that is a folder.",
 )
 @click.option(
     "--flops",
-    type=any_path,
+    type=output_path,
     help="Also write the models' FLOPs, as `suite score` reads them.",
 )
 @as_json

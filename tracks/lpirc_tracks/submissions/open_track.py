@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
@@ -18,6 +19,7 @@ from lpirc_testsets import (
     read_ground_truth,
     read_labels,
 )
+from lpirc_testsets.close_names import did_you_mean
 from lpirc_tracks import Track, track_named
 from lpirc_tracks.model_accuracy import (
     coco_ap_percent,
@@ -32,6 +34,9 @@ from referee.config import CONFIG_NAME
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest, require_unchanged
 from referee.errors import BadTrack, RefereeError
+from referee.seams import Finding
+
+UNKNOWN = "track-unknown"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +72,16 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
     for one in contest.config.tracks:
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in contest.config.tracks)
+    names = [one.name for one in contest.config.tracks]
     hint = (
-        f"its tracks are {names}"
+        f"its tracks are {', '.join(names)}"
         if names
         else f"add a [[tracks]] table to its {CONFIG_NAME}"
     )
-    raise RefereeError("track-unknown", f"The contest has no track {name!r}; {hint}.")
+    raise RefereeError(
+        "track-unknown",
+        f"The contest has no track {name!r}; {hint}.{did_you_mean(name, names)}",
+    )
 
 
 def rule_of(contest: Contest, config: ModelTrack) -> Track:
@@ -84,7 +92,10 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
     except BadTrack:
         raise
     except RefereeError as error:
-        raise RefereeError("bad-config", f"{where}: {error.sentence}") from error
+        words = f"{where}: {error.sentence}"
+        if error.code == UNKNOWN and not config.rule:
+            words += " Without the key rule, the name of a track is that of its rule."
+        raise RefereeError("bad-config", words) from error
     if rule.is_suite:
         sentence = (
             f"{where}: {rule.name} is a suite of many models; see: referee suite run"
@@ -95,6 +106,15 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
         sentence = f"{where}: runtime = {config.runtime!r}; {rule.name} takes {' or '.join(taken)}"
         raise RefereeError("bad-config", sentence)
     return replace(rule, runtime=cast(Runtime, config.runtime))
+
+
+def wrong_rules(contest: Contest) -> Iterator[Finding]:
+    """Yield what is wrong with the rule of each track, such as one that is not installed."""
+    for track in contest.config.tracks:
+        try:
+            rule_of(contest, track)
+        except RefereeError as error:
+            yield Finding(error.code, error.sentence)
 
 
 def open_track(

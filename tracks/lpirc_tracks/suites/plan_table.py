@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lpirc_testsets.close_names import did_you_mean
 from referee.errors import RefereeError
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -27,7 +28,12 @@ class PlanTable:
         """Refuse any key that is not in `known`."""
         for key in self.values:
             if key not in known:
-                raise self.bad(f"unknown key {key!r}; the keys are {', '.join(known)}")
+                meant = did_you_mean(key, known)
+                keys = ", ".join(known)
+                sentence = (
+                    f"{self.name}: unknown key {key!r}; the keys are {keys}.{meant}"
+                )
+                raise RefereeError("bad-suite", sentence)
 
     def get(self, key: str, default: Any) -> Any:
         """Return the value of a key, which must be there if it has no default."""

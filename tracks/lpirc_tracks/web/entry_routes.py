@@ -30,6 +30,7 @@ from referee.store.model_records import Submission
 from referee.web.app_parts import part
 from referee.web.callers import Callers, session_of
 from referee.web.concurrency_limits import ConcurrencyLimits, too_many_requests
+from referee.web.query_parameters import require_known
 from referee.web.request_bodies import parts_of_body, stated_length
 from referee.web.request_slots import release_slot
 from referee.web.team_login import require_password
@@ -37,6 +38,8 @@ from referee.web.web_request import present_request
 
 LARGEST_RESULTS_BYTES = 256 * 2**20
 LONGEST_WAIT_S = 60
+UPLOAD_PARAMETERS = ("track", "name", "wait", "replaces")
+SHOW_PARAMETERS = ("wait",)
 
 blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
 
@@ -46,6 +49,7 @@ def hand_in() -> tuple[Response, int]:
     """Receive a file as an entry that waits for its check; with `wait`, answer with the outcome of the check."""
     team = team_of_request()
     state = part(Callers)
+    require_known(request.args, UPLOAD_PARAMETERS)
     wait_s = _wait_s()
     track = request.args.get("track", "")
     file = request.args.get("name", "")
@@ -83,7 +87,10 @@ def show(number: str | None = None) -> Response:
     """
     team = team_of_request()
     state = part(Callers)
-    wait_s = 0 if number is None else _wait_s()
+    wait_s = 0
+    if number is not None:
+        require_known(request.args, SHOW_PARAMETERS)
+        wait_s = _wait_s()
     seen = {str(one.id): one for one in _seen_by(team)}
     if any(one.measurement is None for one in seen.values()):
         background().entries.ask()  # another process may have restored one

@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
 from lpirc_score.metrics.metric_kinds import Tolerance
+from lpirc_testsets.close_names import closest
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.values import LARGEST_ID, text_number
 
 _OF_NUMBERS = frozenset("0123456789+-. ")
+
+
+SHOWN_NAMES = 10
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,19 @@ class Finder:
         name = f"{self.what} {shown(text)}"
         number = _whole_number(text)
         if number is None:
-            raise ValueError(f"{name} is unknown{self.names.hint(text)}")
+            hint = self.names.hint(text) or self._meant(text)
+            raise ValueError(f"{name} is unknown{hint}")
         return self._checked(number, name, line)
+
+    def _meant(self, text: str) -> str:
+        """Return what to add to a sentence about an unknown category: the closest name, or some of the names."""
+        if self.kind is not NEW_CATEGORY:  # the names of images are all alike
+            return ""
+        names = sorted(self.names.named)
+        if meant := closest(text, names):
+            return f"; did you mean {meant!r}?"
+        more = ", ..." if len(names) > SHOWN_NAMES else ""
+        return f"; the categories are {', '.join(names[:SHOWN_NAMES])}{more}"
 
     def by_value(
         self,

@@ -33,6 +33,13 @@ _HEADERS = tuple(
 )
 
 
+def _hint(line: str) -> str:
+    """Return what is probably wrong with a first line that has no row."""
+    if "\ufffd" in line or not line.replace("\t", "").isprintable():
+        return "; it is not text"
+    return other_separator(line)
+
+
 def read_rows(
     path: Path,
     head: str,
@@ -46,7 +53,7 @@ def read_rows(
     if not has_header and not _looks_like_row(first):
         refuse(
             path,
-            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}{other_separator(first)}",
+            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}{_hint(first)}",
         )
     values = _plain_numbers(path, has_header, "," if "," in first else None)
     if values is not None and all_good(values, ground_truth):

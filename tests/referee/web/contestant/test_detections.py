@@ -194,12 +194,28 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(
     )
 
 
+@pytest.mark.parametrize("kind", ["text/csv", "application/json"])
+def test_an_empty_body_is_taken_with_a_warning(
+    server: Server, token: str, kind: str
+) -> None:
+    for body, warned in ((b"", True), (b" \n", True), (b"[]", False)):
+        if body == b"[]" and kind == "text/csv":
+            continue
+        headers = {"Content-Type": kind}
+        answer = server.ask("POST", "/v1/detections", token, headers, data=body)
+        assert answer.status_code == 202
+        assert answer.json()["accepted"] == 0
+        told = answer.json().get("warnings", [])
+        assert [one[:17] for one in told] == ["The body is empty"] * warned
+
+
 def test_a_receipt_warns_of_rows_that_look_like_a_mistake_and_only_then(
     server: Server,
     token: str,
 ) -> None:
     plausible = server.ask("POST", "/v1/detections", token, json=ROWS)
-    assert set(plausible.json()) == {"accepted", "received_total", "sha256", "receipt"}
+    assert plausible.status_code == 202
+    assert "warnings" not in plausible.json()
     rows = [[1, 1, 99.0, 0.1, 0.1, 0.4, 0.4], [6, 1, 0.5, 97, 5, 110, 20], *ROWS]
     for _ in range(2):  # the same key gets the same answer
         answer = server.ask(

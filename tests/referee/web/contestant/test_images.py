@@ -99,6 +99,7 @@ def test_a_batch_has_its_images_in_order_by_the_team_s_numbers(
         ("first=1&first=2", 400, "bad-request"),
         ("&".join(f"x{n}=1" for n in range(100)), 400, "bad-request"),
         ("first=%EF%BC%91", 400, "bad-request"),
+        ("first=1&count=2&x=3", 400, "bad-request"),
     ],
 )
 def test_a_batch_that_cannot_be_is_refused(
@@ -108,6 +109,23 @@ def test_a_batch_that_cannot_be_is_refused(
     code: str,
 ) -> None:
     problem(get(f"/v1/images?{query}"), status, code)
+
+
+def test_an_unknown_parameter_is_told_with_the_known_ones(
+    get: Callable[..., requests.Response],
+) -> None:
+    told = problem(get("/v1/images?frist=3"), 400, "bad-request")["detail"]
+    assert told == (
+        "The query has the unknown parameter 'frist'; the parameters here are first, count. "
+        "Did you mean 'first'?"
+    )
+
+
+def test_a_route_without_parameters_ignores_a_query(
+    get: Callable[..., requests.Response],
+) -> None:
+    assert get("/v1/images/2?at=17").status_code == 200
+    assert get("/v1/session?at=17").status_code == 200
 
 
 def test_the_largest_number_that_is_told_of_can_be_asked_for(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,51 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(
     made.refers("run", "arm", TEAM)
     assert station(made)["meter_state"] == "ready"
     assert look(made).json()["attention"] == []
+
+
+def test_a_meter_that_does_not_start_for_an_armed_run_is_lost_until_it_does(
+    day: Callable[..., Day],
+) -> None:
+    made = day(auto_arm=False)
+    made.refers("run", "arm", TEAM)
+    made.meter.kill()
+    for _ in range(2):  # a client tries again and again
+        problem(logged_in(made), 503, "meter-unreachable")
+        waits = station(made)
+        assert (waits["meter_state"], waits["run"]["state"]) == ("lost", "armed")
+    said = waits["meter_sentence"]
+    assert said.startswith("It did not start for run 1, which stays armed: No meter ")
+    assert "Once the meter answers, the next log-in of ant starts it" in said
+    (found,) = look(made).json()["attention"]
+    assert (found["code"], found["severity"]) == ("meter-lost", "person-needed")
+    assert found["sentence"] == f"The meter of {waits['name']}: {said}"
+    assert [act["command"] for act in found["acts"]] == ["referee run void 1"]
+    assert found["sentence"] in made.refers("status").stdout
+    assert said in html.unescape(look(made, "").text)
+
+    made.revive_meter()
+    assert logged_in(made).status_code == 201
+    assert station(made)["meter_state"] == "integrating"
+    assert look(made).json()["attention"] == []
+
+
+def test_a_run_that_is_given_up_takes_its_trouble_with_it(
+    day: Callable[..., Day],
+) -> None:
+    made = day(auto_arm=False)
+    made.refers("run", "arm", TEAM)
+    made.meter.kill()
+    problem(logged_in(made), 503, "meter-unreachable")
+    assert station(made)["meter_state"] == "lost"
+    made.refers("run", "void", "1", "--reason", "no meter")
+    assert station(made)["meter_state"] == "idle"
+    assert look(made).json()["attention"] == []
+
+
+def logged_in(day: Day) -> requests.Response:
+    assert day.server is not None
+    login = {"team": TEAM, "password": PASSWORD}
+    return day.server.ask("POST", "/v1/session", json=login)
 
 
 def test_whoever_arms_a_slow_meter_is_told_how_long_it_takes(

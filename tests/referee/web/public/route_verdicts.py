@@ -82,6 +82,7 @@ OF_ROUTES = {
     "heats.one_heat": Verdict.EVERYONE,
     "heats.race_part_route": Verdict.EVERYONE,
     "heats.standings_part_route": Verdict.EVERYONE,
+    "log.all_links": Verdict.EVERYONE,
     "legacy.count_images": Verdict.RUN,
     "legacy.image": Verdict.RUN,
     "legacy.log_in": Verdict.SENT,

@@ -333,6 +333,7 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
         ("rules", {"name": ""}, "Name of the contest: it is blank"),
         ("day", {"freeze_at": "noon"}, "is not a time, such as"),
         ("day", {"backup.folder": "/nowhere/at/all"}, "There is no folder /nowhere"),
+        ("day", {"backup.folder": "~/copies"}, "~ is not expanded in contest.toml"),
         ("stations", {"meter": "TCPIP"}, "TCPIP"),
         ("stations", {"voltage_range_v": "-1"}, "voltage_range_v = -1"),
         ("stations", {"clients": "the board"}, "neither a network nor an address"),

@@ -1,0 +1,101 @@
+"""The address that a mistyped one may mean, for the sentence of a 404."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+LEAST_LIKENESS = 0.75
+"""The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four."""
+MOST_SEGMENTS = 6
+LONGEST_ADDRESS = 120
+"""Characters of an address that is compared: the time grows with their square."""
+NOT_FOR_ALL = ("operator", "setup", "static")
+"""First parts of addresses that are not suggested to everybody."""
+OTHER_NAMES = {
+    "login": "session",
+    "logout": "session",
+    "status": "session",
+    "result": "detections",
+    "results": "detections",
+}
+"""What the protocol of 2015, and other servers, call an address of version 1."""
+VARIABLE = re.compile(r"<(?:(?P<converter>\w+)[^:>]*:)?\w+>")
+VERSION = re.compile(r"v\d+")
+
+
+def near_address(path: str, rules: Iterable[str]) -> str | None:
+    """Return the address that `path` may mean, with its numbers and names, or None.
+
+    `rules` are the addresses as Flask writes them: `/v1/images/<number>`. A part may have one wrong letter of four; a
+    missing or another version, `/api` in front, and slashes too many do not count.
+    """
+    if len(path) > LONGEST_ADDRESS:
+        return None
+    readings = _readings([part for part in path.split("/") if part])
+    best: tuple[float, str] = (0.0, "")
+    for rule in rules:
+        parts = rule.strip("/").split("/")
+        if parts[0] in NOT_FOR_ALL or not parts[0]:
+            continue
+        for given in readings:
+            likeness = _likeness(given, parts)
+            if likeness > best[0]:
+                best = likeness, _filled(given, parts, rule)
+    return best[1] or None
+
+
+def _readings(given: Sequence[str]) -> list[list[str]]:
+    """Return the parts of an address with the version as given, added or left out."""
+    if not given or len(given) > MOST_SEGMENTS:
+        return []
+    parts = list(given)
+    if parts[0].casefold() == "api" and len(parts) > 1:
+        parts = parts[1:]
+    has_version = VERSION.fullmatch(parts[0].casefold()) is not None
+    rest = parts[1:] if has_version else parts
+    readings = [["v1", *rest], rest]
+    if has_version and len(rest) == 1 and rest[0] in OTHER_NAMES:
+        readings = [["v1", OTHER_NAMES[rest[0]]]]
+    return [one for one in readings if one]
+
+
+def _likeness(given: Sequence[str], parts: Sequence[str]) -> float:
+    """Return the mean likeness of the parts that a rule fixes; 0 if one is too unlike, or a slash is in a variable."""
+    if len(given) != len(parts):
+        return 0.0
+    fixed = []
+    for mine, part in zip(given, parts, strict=True):
+        variable = VARIABLE.fullmatch(part)
+        if variable is None:
+            fixed.append(_likeness_of_part(mine, part))
+        elif variable["converter"] == "path":
+            return 0.0
+    if not fixed or min(fixed) < LEAST_LIKENESS:
+        return 0.0
+    return sum(fixed) / len(fixed)
+
+
+def _likeness_of_part(given: str, part: str) -> float:
+    mine = given.casefold().replace("_", "-")
+    known = part.casefold().replace("_", "-")
+    if mine == known:
+        return 1.0
+    stem = known.partition(".")[0]
+    matcher = SequenceMatcher(None, "", mine)
+    likeness = 0.0
+    for one in (known, stem):
+        matcher.set_seq1(one)
+        if matcher.real_quick_ratio() >= LEAST_LIKENESS:
+            likeness = max(likeness, 0.99 * matcher.ratio())
+    return likeness
+
+
+def _filled(given: Sequence[str], parts: Sequence[str], rule: str) -> str:
+    """Return a rule's address with the given values of its variables."""
+    filled = []
+    for mine, part in zip(given, parts, strict=True):
+        filled.append(mine if VARIABLE.fullmatch(part) else part)
+    end = "/" if rule.endswith("/") else ""
+    return f"/{'/'.join(filled)}{end}"

@@ -1,0 +1,32 @@
+"""The type of a number on the command line; click calls a word that is none "not a valid float range"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+
+class Number(click.FloatRange):
+    """A number within limits. NaN is within none; click.FloatRange alone would accept it."""
+
+    name = "float"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the number. Fails for what is none, and for one beyond the limits."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        has_limits = self.min is not None or self.max is not None
+        if has_limits and math.isnan(number):
+            self.fail(
+                f"{value} is not in the range {self._describe_range()}.", param, ctx
+            )
+        return super().convert(value, param, ctx)

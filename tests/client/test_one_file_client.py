@@ -1,0 +1,80 @@
+"""Mistakes at the command line of the client of one file: one sentence each, and no run is used up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.client.referee_double import PASSWORD, Referee
+from tests.timeouts import TIMEOUT_S
+
+CLIENT = Path(__file__).parents[2] / "client" / "examples" / "python" / "client.py"
+
+
+def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", str(CLIENT), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text(f"{PASSWORD}\n")
+    (tmp_path / "empty").write_text("\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("none",), "PASSWORD_FILE cannot be read: No such file or directory"),
+        (("empty",), "PASSWORD_FILE empty: its first line is empty"),
+        (("secret", "one"), "FIRST_IMAGE is 'one', not a whole number from 1"),
+        (("secret", "0"), "FIRST_IMAGE is '0', not a whole number from 1"),
+        (("secret", "-1"), "FIRST_IMAGE is '-1', not a whole number from 1"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence_before_the_log_in(
+    referee: Referee, folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = ran(folder, referee.url, "alpha", *arguments)
+    assert done.returncode == 1
+    assert done.stderr == f"client: {told}\n"
+    assert referee.requests == {}
+
+
+def test_a_password_in_place_of_its_file_is_not_shown(
+    referee: Referee, folder: Path
+) -> None:
+    done = ran(folder, referee.url, "alpha", PASSWORD)
+    assert done.returncode == 1
+    assert PASSWORD not in done.stderr
+
+
+def test_a_first_image_beyond_the_last_leaves_the_run_open(
+    referee: Referee, folder: Path
+) -> None:
+    done = ran(folder, referee.url, "alpha", "secret", "6")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "client: FIRST_IMAGE is 6, and the run has 5 images; the run stays open\n"
+    )
+    assert referee.phase == "open"
+
+
+def test_tls_with_a_referee_without_it_is_told_at_once(
+    referee: Referee, folder: Path
+) -> None:
+    url = referee.url.replace("http://", "https://")
+    done = ran(folder, url, "alpha", "secret")
+    assert done.returncode == 1
+    assert done.stderr.endswith("; write http:// if it speaks plain HTTP\n")
+    assert done.stderr.count("\n") == 1

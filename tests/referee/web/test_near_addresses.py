@@ -1,0 +1,106 @@
+"""A mistyped address is answered with the one that may be meant, a wrong method with those that are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask.testing import FlaskClient
+
+from referee.web.app import create_app
+from referee.web.near_addresses import near_address
+from tests.referee.factories import House
+
+
+@pytest.fixture
+def client(build: Callable[..., House]) -> FlaskClient:
+    made = build()
+    return create_app(made.contest, made.control, made.clock).test_client()
+
+
+def detail(client: FlaskClient, method: str, path: str) -> str:
+    document = client.open(path, method=method).get_json()
+    sentence: str = document["detail"]
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/image/3", "/v1/images/3"),
+        ("/v1/images/", "/v1/images"),
+        ("/v1/detection", "/v1/detections"),
+        ("/v1/Detections", "/v1/detections"),
+        ("/v1/session/", "/v1/session"),
+        ("/v1/sessions", "/v1/session"),
+        ("/v2/session", "/v1/session"),
+        ("/api/v1/session", "/v1/session"),
+        ("/session", "/v1/session"),
+        ("/health", "/v1/health"),
+        ("/v1/helth", "/v1/health"),
+        ("/v1/login", "/v1/session"),
+        ("/v1/result", "/v1/detections"),
+        ("/v1/openapi", "/v1/openapi.json"),
+        ("/v1/board.json", "/board.json"),
+        ("/boards.json", "/board.json"),
+        ("/doc", "/docs"),
+        ("/images/7", "/v1/images/7"),
+        ("/image/7", "/v1/images/7"),
+        ("/zipimage", "/zipimages"),
+        ("/Login", "/login"),
+        ("/getToken", "/get_token"),
+        ("/no_of_image", "/no_of_images"),
+    ],
+)
+def test_a_mistyped_address_is_answered_with_the_near_one(
+    client: FlaskClient, path: str, meant: str
+) -> None:
+    for method in ("GET", "POST"):
+        sentence = detail(client, method, path)
+        assert f"nothing at {path}. Did you mean {meant}?" in sentence
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/", "/wp-admin.php", "/v1/x/3", "/operatr/live", "/%0a", "/a/b"]
+)
+def test_no_address_is_guessed_that_cannot_be_meant(
+    client: FlaskClient, path: str
+) -> None:
+    sentence = detail(client, "GET", path)
+    assert "Did you mean" not in sentence
+    assert sentence.endswith("The page /docs/http has all addresses.")
+    assert sentence.isprintable()
+
+
+def test_a_long_address_is_shown_in_part_and_compared_with_none(
+    client: FlaskClient,
+) -> None:
+    path = "/v1/images/" + "9" * 5000 + "/x"
+    sentence = detail(client, "GET", path)
+    assert len(sentence) < 250
+    assert near_address(path, ["/v1/images/<number>/x"]) is None
+
+
+def test_the_value_of_a_variable_does_not_make_an_address_near() -> None:
+    rules = ["/teams/<name>", "/files/<path:name>", "/"]
+    assert near_address("/team/averylongname", rules) == "/teams/averylongname"
+    assert near_address("/runs/averylongname", rules) is None
+    assert near_address("/file/averylongname", rules) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "accepted"),
+    [
+        ("GET", "/v1/answers", "the method GET, but POST."),
+        ("POST", "/v1/images/3", "the method POST, but GET."),
+        ("PATCH", "/v1/session", "the method PATCH, but DELETE and GET and POST."),
+    ],
+)
+def test_a_wrong_method_is_named_with_the_accepted_ones(
+    client: FlaskClient, method: str, path: str, accepted: str
+) -> None:
+    told = client.open(path, method=method)
+    assert told.status_code == 405
+    assert told.get_json()["detail"] == f"{path} does not accept {accepted}"
+    for one in accepted.partition("but ")[2].rstrip(".").split(" and "):
+        assert one in told.headers["Allow"]

@@ -67,7 +67,7 @@ def newest(connection: Connection) -> LogLink | None:
     if answer.status_code not in (200, 206) or len(answer.content) % LINK_BYTES:
         raise from_response(connection.url + PATH, answer)
     whole = answer.headers.get("Content-Range", "").rpartition("/")[2]
-    size = int(whole) if whole.isdigit() else len(answer.content)
+    size = int(whole) if whole.isdecimal() else len(answer.content)
     if not answer.content:
         return None
     return LogLink(size // LINK_BYTES, answer.content[-LINK_BYTES:].hex())

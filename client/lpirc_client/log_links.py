@@ -17,6 +17,8 @@ from lpirc_client.errors import ClientError
 
 LINK_BYTES = 32
 LINK = re.compile("[0-9a-f]{64}")
+SHOWN = 60
+"""Characters of a wrong line that are shown."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,6 @@ class LogLink:
     def values(self) -> dict[str, Any]:
         """Return it as it is kept."""
         return {"events": self.events, "link": self.link}
-
-
-SHOWN = 60
-"""Characters of a wrong line that are shown."""
 
 
 def link_from(value: object) -> LogLink | None:

@@ -374,7 +374,7 @@ def password_in(name: str) -> str:
 
 def number_in(text: str) -> int:
     """Return FIRST_IMAGE as a number from 1; exit if it is none."""
-    if not (text.isdigit() and int(text) > 0):
+    if not (text.isdecimal() and int(text) > 0):
         sys.exit(f"client: FIRST_IMAGE is {text!r}, not a whole number from 1")
     return int(text)
 

@@ -339,7 +339,7 @@ class Checks(Connection):
         ]:
             what = f"{REMAINING} of {answer.request.path_url}"
             text = answer.headers.get(REMAINING, "none")
-            is_less = text.isdigit() and int(text) <= left_ms
+            is_less = text.isdecimal() and int(text) <= left_ms
             require(is_less, f"{what}: expected at most {left_ms:.0f}, got {text}")
             left_ms = int(text)
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
-from lpirc_score.cli.suggestions import drop_misleading
+from lpirc_score.cli.suggestions import suggest_meant
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
@@ -144,7 +144,7 @@ class Boundary(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            drop_misleading(error)
+            suggest_meant(error)
             words = "write a command first, then its options: referee COMMAND"
             raise click.UsageError(
                 f"{error.format_message()} If it belongs to a command, {words} {error.option_name}",
@@ -203,7 +203,7 @@ class Boundary(click.Group):
             with _failures_stated():
                 return super().invoke(ctx)
         except click.UsageError as error:
-            drop_misleading(error)
+            suggest_meant(error)
             raise _with_folder(_with_commands(error)) from error
 
 

@@ -119,12 +119,11 @@ def _name_problems(config: ContestConfig) -> Iterator[Problem]:
                 words = f"the {kind} name {shown_name(name)} {odd}."
                 yield f"{kind}s", number, "name", words
             if name in names[: number - 1]:
-                yield (
-                    f"{kind}s",
-                    number,
-                    "name",
-                    f"the {kind} name {name!r} is given twice.",
-                )
+                words = f"the {kind} name {name!r} is given twice."
+                yield f"{kind}s", number, "name", words
+            elif name.casefold() in map(str.casefold, names[: number - 1]):
+                words = f"another {kind}'s name differs from {name!r} only in capitals, which a hall cannot tell apart."
+                yield f"{kind}s", number, "name", words
 
 
 def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:

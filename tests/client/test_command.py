@@ -585,7 +585,7 @@ def test_wait_is_named_only_to_a_command_that_has_it(
             "Did you mean --detector instead of --detecter?",
         ),
         (("status", "URL", "--json", "--xyz"), "arguments: --xyz\n"),
-        (("run", "URL", "--host", "x"), "unrecognized arguments: --host x\n"),
+        (("run", "URL", "--host", "x"), "unrecognized arguments: --host\n"),
         (
             ("status", "--jsn"),
             "arguments are required: URL. Did you mean --json instead of --jsn?",

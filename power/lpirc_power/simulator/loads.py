@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Protocol
@@ -118,6 +119,7 @@ class Replay:
         )
 
 
+KINDS: Final = ("constant", "steps", "noise", "csv", "cpu", "while")
 FORMS: Final = (
     "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W, "
     "while:FILE,idle=2W,busy=9W; all but "
@@ -151,7 +153,9 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         raise MeterError(
             "simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}"
         ) from error
-    raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
+    meant = get_close_matches(kind, KINDS, n=1)
+    perhaps = f" Did you mean {meant[0]}:{rest}?" if meant else ""
+    raise MeterError("simulator-load", f"There is no load {spec!r}.{perhaps} {FORMS}")
 
 
 def _whole(text: str, name: str) -> int:

@@ -110,6 +110,7 @@ def add_track() -> Any:
     """Add a track with a name, a rule and a test set."""
 
     def edits(form: Form) -> list[Edit]:
+        _require_rule(form.text("name"), form.text("rule"))
         return [new_row(TABLE, (NAME, *FIELDS[:2]), form)]
 
     return write(TABLE, edits, _shown)
@@ -123,6 +124,15 @@ def remove_track() -> Any:
         return [NoRow(TABLE, form.text("row"))]
 
     return write(TABLE, edits, _shown)
+
+
+def _require_rule(name: str, rule: str) -> None:
+    """Raise RefereeError `track-unknown` unless a track's rule, or without one its name, is that of a rule."""
+    rules = track_rules()
+    if rule or not rules or name.strip() in rules:
+        return
+    words = f"No rule is called {name.strip()!r}, so this track needs one; choose its rule: {', '.join(rules)}."
+    raise RefereeError("track-unknown", words)
 
 
 def track_findings(desk: SettingsDesk) -> Iterator[Finding]:

@@ -97,6 +97,7 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("TCIP::192.168.1.20::INSTR", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("tcp://192.168.1.20:5025", "Perhaps TCPIP::192.168.1.20,5025::INSTR is meant"),
         ("USB:0x0B21:0x0025:INSTR", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
+        ("USB", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
         ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
         ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),

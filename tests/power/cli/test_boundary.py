@@ -150,6 +150,7 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
     [
         (["list"], "No such command 'list'. The commands are certify, check, "),
         (["record", "sim:", "--name", "x"], "No such option '--name'.\n"),
+        (["record", "--outp", "x"], "'--outp'. Did you mean '--output'?\n"),
         (
             ["probe", "sim:", "--jsn"],
             "No such option '--jsn'. Did you mean '--json'?\n",

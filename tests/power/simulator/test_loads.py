@@ -205,6 +205,7 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
     [
         ("steps:2W", "the step '2W' has no end; write it as 2W@5s"),
         ("steps:2W@x", "'x' is not a number of s"),
+        ("constat:3W", "There is no load 'constat:3W'. Did you mean constant:3W?"),
         ("constant:W", "'W' is not a number of W"),
     ],
 )

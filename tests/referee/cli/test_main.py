@@ -87,6 +87,14 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "'one' is not the number of a run, such as 1; see: referee run list\n",
         ),
         (
+            ["leaderboard", "--json", "--csv"],
+            "Give --json or --csv, not both.\n",
+        ),
+        (
+            ["leaderboard", "--htm"],
+            "No such option '--htm'. Did you mean '--html'?\n",
+        ),
+        (
             ["run", "show", "0"],
             "'0' is not the number of a run, such as 1; see: referee run list\n",
         ),

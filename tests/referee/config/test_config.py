@@ -182,6 +182,10 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ('name = "Hall"\n[[stations]]\nname = "one"\n', "station 1: the key 'meter' is missing"),
         (GOOD + '[[stations]]\nmeter = "sim:"\n', "station 2: the key 'name' is missing"),
         (GOOD + STATION, "the station name 'one' is given twice"),
+        (
+            GOOD + STATION.replace('"one"', '"One"'),
+            "another station's name differs from 'One' only in capitals",
+        ),
         ('name = "Hall"\n[[stations]]\nname = " "\nmeter = "sim:"\n', "name is blank"),
         ("name = 5\n" + STATION, "name = 5 must be a string"),
         ("window_s = 60.5\n" + GOOD, "window_s = 60.5 must be a whole number"),

@@ -60,6 +60,7 @@ def test_installed_it_is_a_command(files: list[str]) -> None:
     ("option", "told"),
     [
         ("--host", "No such option '--host'.\n"),
+        ("--met", "No such option '--met'. Did you mean '--metric'?\n"),
         ("--metrik", "No such option '--metrik'. Did you mean '--metric'?\n"),
     ],
 )

@@ -222,7 +222,7 @@ def _require_own_columns(found: Sequence[Column]) -> None:
         if earlier != one.quantity:
             raise MeterError(
                 "recording-columns",
-                f"--columns takes the column {one.head!r} for {earlier} and for {one.quantity}; a column has one quantity.",
+                f"--columns takes {one.head!r} for {earlier} and for {one.quantity}; a column has one quantity.",
             )
 
 

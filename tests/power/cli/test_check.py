@@ -179,7 +179,7 @@ def test_a_column_has_one_quantity(meter: Run, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text(HEAD + STEADY)
     ended = meter("check", "old.csv", "--columns", "power=P,current=P,time=T")
     assert (ended.returncode, one_line(ended.stderr)) == (1, True)
-    assert "takes the column 'P' for power and for current" in ended.stderr
+    assert "takes 'P' for power and for current" in ended.stderr
 
 
 def test_a_pause_beyond_all_others_is_no_update_interval(

@@ -100,11 +100,11 @@ def no_backend(address: str, why: str) -> MeterError:
     )
 
 
-def no_package(address: str, package: str, install: str) -> MeterError:
-    """Return the error for an interface whose Python package is not installed; `install` is what pip is given."""
+def no_package(address: str, package: str) -> MeterError:
+    """Return the error for an interface whose Python package is not installed."""
     return no_backend(
         address,
-        f"this kind of interface needs the Python package {package}; install it: pip install {install}",
+        f"this kind of interface needs the Python package {package}; install it: pip install {package}",
     )
 
 
@@ -136,8 +136,7 @@ def no_session(address: str, text: str) -> MeterError | None:
         package = missing[1].lower()
         if package == "linux-gpib":
             return no_backend(address, NO_GPIB)
-        install = "'lpirc-power[serial]'" if package == "pyserial" else package
-        return no_package(address, package, install)
+        return no_package(address, package)
     if text.startswith("No class registered"):
         return wrong_address(address, "no such kind of interface")
     return None

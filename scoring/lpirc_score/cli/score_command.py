@@ -349,7 +349,7 @@ def _evaluated(
         raise CodedError(
             "no-pycocotools",
             "--engine pycocotools needs pycocotools, which is not installed: "
-            "pip install 'lpirc-score[pycocotools]'",
+            "pip install pycocotools",
         ) from None
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)

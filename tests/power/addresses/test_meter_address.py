@@ -309,7 +309,7 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
     )
     said = done.stderr.splitlines()[-1]
     assert said.endswith(
-        "needs the Python package pyserial; install it: pip install 'lpirc-power[serial]'"
+        "needs the Python package pyserial; install it: pip install pyserial"
     )
 
 

@@ -193,7 +193,7 @@ def test_what_is_wrong_with_parquet_is_named(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     error = refused(path)
     assert error.code == "no-pyarrow"
-    assert "pip install 'lpirc-score[parquet]'; or write the table as CSV" in error.sentence  # fmt: skip
+    assert "pip install pyarrow; or write the table as CSV" in error.sentence  # fmt: skip
 
 
 def test_columns_of_parquet_that_are_there_twice_are_refused(tmp_path: Path) -> None:

@@ -35,6 +35,18 @@ LABELS = "labels.csv"
 T = TypeVar("T")
 
 
+def no_place(path: Path) -> str:
+    """Return why nothing may be written there, to go on a sentence that begins with the path, or "". Raises OSError."""
+    place = path.absolute()
+    for folder in (place, *place.parents):
+        # Asked first, so that a place that cannot be read is named itself, and no file below it.
+        if not is_folder(folder):
+            continue
+        if is_file(folder / MANIFEST) and is_folder(folder / IMAGES):
+            return f"is in the test set {folder}, where nothing may be added"
+    return ""
+
+
 @dataclass(frozen=True)
 class Category:
     """A category by the id that detections carry, and its name."""

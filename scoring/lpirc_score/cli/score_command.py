@@ -39,6 +39,7 @@ from lpirc_score.cli.score_options import (
     check_energies,
 )
 from lpirc_score.cli.score_output import as_document, print_result, threshold_text
+from lpirc_score.cli.score_places import check_places
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
 from lpirc_score.errors import CodedError
 from lpirc_score.files.curve_drawings import (
@@ -132,6 +133,7 @@ def score(
     _check_options(metrics, engine, iou, curves)
     _check_asked(asked)
     check_energies(energies_wh, detections)
+    check_places()
     scorer = _Scorer(
         ground_truth,
         images,

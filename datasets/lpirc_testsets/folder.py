@@ -47,6 +47,14 @@ def no_place(path: Path) -> str:
     return ""
 
 
+def no_list(path: Path | str, document: object, key: str) -> str:
+    """Return that a JSON document lacks a list that COCO files have, and what it is instead if that is known."""
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        folder = Path(path).parent
+        return f"{path}: it is the manifest of a test set; name its folder, {folder}"
+    return f'{path}: not a COCO file, it has no list "{key}"'
+
+
 @dataclass(frozen=True)
 class Category:
     """A category by the id that detections carry, and its name."""

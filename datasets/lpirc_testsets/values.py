@@ -13,6 +13,7 @@ LONGEST_NAME = 255  # as long as a file name can be
 LARGEST_NUMBER = 1e15  # pixels; the area of a box stays finite
 _EACH = 128
 _LONG_NUMBER = re.compile(rb"[0-9]{33}")
+_MORE_JSON = re.compile('[,:"\\]}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -83,6 +84,14 @@ def json_value(text: str) -> object:
 
 def not_json(error: Exception) -> str:
     """Return why text is not JSON, from the error raised when reading it."""
+    if isinstance(error, json.JSONDecodeError):
+        rest = error.doc[error.pos :]
+        if error.msg == "Extra data" and rest.startswith(("{", "[")):
+            return f"not JSON: line {error.lineno} begins a second document, where one is needed"
+        is_begun = error.doc.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
+        if is_begun and is_open:
+            return "not JSON: it ends in the middle, so it was cut short; copy or write it again"
     return f"not JSON: {str(error).partition('; use sys')[0]}"
 
 

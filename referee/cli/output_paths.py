@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.score_options import AnyPath
 from lpirc_testsets.folder import no_place
 from referee.config import CONFIG_NAME
 from referee.config.tracks import MODELS
@@ -32,11 +33,8 @@ FILE_FORMATS = (ZIP, *OTHER_FORMATS)
 ELSEWHERE = "name another place"
 
 
-class Place(click.Path):
+class Place(AnyPath):
     """A path that a command writes to; it is refused inside a test set."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
 
     def convert(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lpirc_score.cli.number_type import Number
+from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import RunNumber, WholeNumber
 from referee.errors import RefereeError
 
@@ -36,7 +37,7 @@ class ContestOption(click.Option):
         return super().handle_parse_result(ctx, opts, args)
 
 
-any_path = click.Path(path_type=Path)
+any_path = AnyPath()
 contest_folder = click.option(
     "--contest",
     "folder",

@@ -163,7 +163,7 @@ def test_all_bad_lines_are_named_at_once(data: Path) -> None:
     (data / "labels/val/b.txt").write_bytes(b"\xff\xfe0 0.5")
     error = refused(data)
     assert len(error.problems) == len(BAD_LINES) + 1
-    assert "b.txt: byte 0 is not UTF-8 text" in error.problems[-1]
+    assert "b.txt: line 1 is not UTF-8; as Windows-1252 it" in error.problems[-1]
 
 
 def test_a_box_that_leaves_the_image_by_rounding_ends_at_the_edge(data: Path) -> None:

@@ -23,6 +23,7 @@ RESULTS = '[{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5
         ("found.csv", "it has confidences, as detections have: is it given in place"),
         ("found.json", "a list, as detections in COCO's form are, and no ground truth"),
         ("empty.csv", "empty.csv: the file is empty\n"),
+        ("manifest.json", "it is the manifest of a test set; name its folder, ."),
     ],
 )
 def test_detections_in_place_of_the_ground_truth_are_called_so(
@@ -32,6 +33,7 @@ def test_detections_in_place_of_the_ground_truth_are_called_so(
     (tmp_path / "found.csv").write_text(FOUND)
     (tmp_path / "found.json").write_text(RESULTS)
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "manifest.json").write_text('{"format": "lpirc-testset"}')
     program = [str(Path(sys.executable).with_name("lpirc-score")), truth, "truth.csv"]
     done = subprocess.run(
         program, capture_output=True, text=True, check=False, cwd=tmp_path

@@ -328,6 +328,8 @@ def test_slices_are_scored_as_the_api_does(files: list[str], tmp_path: Path) -> 
             ["--img-ids", "nigth.txt"],
             "nigth.txt is no file, and image 'nigth.txt' is unknown",
         ),
+        (["--img-ids", "1-3"], "; ranges are not read: name each id, 1,2,3"),
+        (["--img-ids", "1,4:9"], "; ranges are not read: name each id, 4,5,6,..."),
         (["--img-ids", ","], "--img-ids: the list is empty"),
         (["--cat-ids", "bird"], "--cat-ids: entry 1: category 'bird' is unknown"),
         (["--slice", "night"], "--slice night: a slice is NAME=FILE"),

@@ -127,6 +127,26 @@ def no_serial_permission(address: str) -> MeterError:
     )
 
 
+def no_serial_port(address: str, text: str) -> MeterError | None:
+    """Return the error behind pyserial's message about a port; None for a message of something else."""
+    port = address.removeprefix("ASRL").partition("::")[0]
+    if "Permission denied" in text:
+        return no_serial_permission(address)
+    if "could not open port" in text and "busy" in text:
+        return MeterLocked(
+            f"The serial port {port} is used by another program; end that program."
+        )
+    if "could not open port" in text:
+        return MeterUnreachable(
+            f"This machine has no serial port {port}; plug the meter in. `meter find` lists the ports."
+        )
+    if "Could not configure port" in text:
+        return MeterUnreachable(
+            f"{port} is not a serial port; `meter find` lists those of this machine."
+        )
+    return None
+
+
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind pyvisa-py's message about an unsupported interface; None for any other message."""
     if "PyUSB does not seem" in text:

@@ -20,7 +20,7 @@ refuse() { echo "set-up-debian.sh: $*" >&2; exit 2; }
 # Has a process of this system, not one of a container, this in its command line? A bare Debian has no pgrep.
 runs() {
     for process in /proc/[0-9]*; do
-        case $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) in
+        case $(tr '\0' ' ' 2>/dev/null <"$process/cmdline") in
             *"$1"*) [ "$process/root" -ef / ] && return 0 ;;
         esac
     done
@@ -92,14 +92,16 @@ kind_of() {
 }
 if [ -e /etc/nginx/referee.key ]; then
     echo "It is kept as it is."
+    missing=
     for name in "$@"; do
         check=-checkhost
         [ "$(kind_of "$name")" = DNS ] || check=-checkip
         case $(openssl x509 -in /etc/nginx/referee.crt -noout $check "$name") in
             *"does match"*) ;;
-            *) echo "It is not for $name. For another one, which boards must get again: rm /etc/nginx/referee.key, and run this again." ;;
+            *) missing="$missing $name" ;;
         esac
     done
+    [ -z "$missing" ] || echo "It is not for$missing. For another one, which boards must get again: rm /etc/nginx/referee.key, and run this again."
 else
     names="DNS:$(hostname),DNS:localhost,IP:127.0.0.1"
     for name in "$@"; do

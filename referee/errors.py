@@ -42,7 +42,7 @@ __all__ = [
 
 
 class LoginRefused(RefereeError):
-    """A log-in was refused: `bad-credentials`, `too-many-failures`, `wrong-address`."""
+    """A log-in was refused: `bad-credentials`, `too-many-failures`, `wrong-address`, `team-disabled`."""
 
 
 class SessionRefused(RefereeError):

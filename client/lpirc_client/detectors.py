@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -55,8 +56,33 @@ def load(name: str) -> Detector:
     if not callable(function):
         what = _no_function(module, module_name, function_name)
         raise ClientError("bad-detector", f"detector {name!r}: {what}")
+    if not _takes_two(function):
+        form = f"def {function_name}(jpeg, categories)"
+        what = f"{function_name} is called with two arguments, and does not take them: {form}"
+        raise ClientError(
+            "bad-detector", f"detector {name!r}: {_place(function)}{what}"
+        )
     detector: Detector = function
     return detector
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Return False if a call with a JPEG and categories must fail; True also where Python cannot tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(b"", ())
+    except TypeError:
+        return False
+    return True
+
+
+def _place(function: object) -> str:
+    """Return file and line of a function, for the beginning of a sentence; "" for any other callable."""
+    code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]
+    return "" if code is None else f"{code.co_filename}, line {code.co_firstlineno}: "
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:

@@ -47,8 +47,8 @@ def execute(options: argparse.Namespace) -> None:
     credentials = f"{options.team}:{password}".encode("utf-8", "surrogatepass")
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize("Basic " + base64.b64encode(credentials).decode())
-        answer = connection.ask("GET", PATH)
         try:
+            answer = connection.ask("GET", PATH)
             document, lines = read_document(answer, 200, _read)
         except BadCredentials as error:
             raise with_credentials(error, options) from error

@@ -106,6 +106,7 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
         ("mien:detect", "did you mean mine:detect?"),
         ("mine:detct", "mine has no function 'detct'; did you mean mine:detect?"),
         ("mine:size", "'size' of mine is of type int, not a function"),
+        ("mine:one", "does not take them: def one(jpeg, categories)"),
         ("model.onnx", "did you mean onnx:model.onnx?"),
         ("model.tflite", "did you mean litert:model.tflite?"),
         ("tflite:model.tflite", "did you mean litert:model.tflite?"),
@@ -115,7 +116,9 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
 def test_a_misnamed_detector_is_told_the_near_one(
     client: Client, referee: Referee, tmp_path: Path, name: str, told: str
 ) -> None:
-    (tmp_path / "mine.py").write_text("size = 3\ndef detect(jpeg, categories): ...\n")
+    (tmp_path / "mine.py").write_text(
+        "size = 3\ndef detect(jpeg, categories): ...\ndef one(jpeg): ...\n"
+    )
     done = client("run", referee.url, *TEAM, "--detector", name)
     assert done.returncode == 1
     assert done.stderr.endswith(f"{told}\n")
@@ -190,7 +193,12 @@ def test_a_certificate_without_tls_is_refused_before_the_password_is_sent(
         ('[{"image_id": 1}]\n', "line 1: this seems to be JSON; give CSV"),
         ("class,id,score,x1,y1,x2,y2\n", "it has class, id, score, x1, y1, x2, y2"),
         (HEADER + "6,7,0.5,1,2,3,4\n", "image '6' is not in 1..5. No run was opened"),
-        (HEADER + "1,8,0.5,1,2,3,4\n", "not one of this contest's 1. No run was"),
+        (HEADER + "1,8,0.5,1,2,3,4\n", "not one of this contest's 1: 7. No run was"),
+        (
+            HEADER + "1,red_disc,0.5,1,2,3,4\n",
+            "contest's 1, but 'red-disc' is. No run was",
+        ),
+        (HEADER + "1,boat,0.5,1,2,3,4\n", "contest's 1: red-disc. No run was"),
     ],
 )
 def test_a_recording_that_cannot_be_replayed_opens_no_run(

@@ -68,7 +68,7 @@ def test_no_address_is_guessed_that_cannot_be_meant(
 ) -> None:
     sentence = detail(client, "GET", path)
     assert "Did you mean" not in sentence
-    assert sentence.endswith("The page /docs/http has all addresses.")
+    assert sentence.endswith("and GET /help those of the original protocol.")
     assert sentence.isprintable()
 
 

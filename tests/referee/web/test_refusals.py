@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from lpirc_score.metrics.evaluation_result import VERSION
+from referee.auth.passwords import hash_password
 from referee.auth.tokens import Session, issue
 from referee.contest import open_contest
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
@@ -61,15 +62,28 @@ def test_wrong_credentials_tell_not_which_part_is_wrong(
     assert detail == "Team or password is wrong."
 
 
-def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("password", "status", "code", "told"),
+    [
+        (
+            PASSWORD,
+            403,
+            "team-disabled",
+            "The team 'dog' is disabled; ask the operator",
+        ),
+        ("wrong", 401, "bad-credentials", "Team or password is wrong."),
+    ],
+)
+def test_only_who_knows_its_password_is_told_that_a_team_is_disabled(
+    hall: Day, server: Server, password: str, status: int, code: str, told: str
+) -> None:
     with hall.store() as store:
-        store.teams.set_disabled("bee", True)
-    answer = server.ask(
-        "POST",
-        "/v1/session",
-        json={"team": "bee", "password": PASSWORD},
-    )
-    problem(answer, 401, "bad-credentials")
+        store.teams.set_password("dog", hash_password(PASSWORD))  # not others' hash
+        store.teams.set_disabled("dog", True)
+    asked = {"team": "dog", "password": password}
+    for _ in range(2):  # a password that was right is remembered
+        answer = server.ask("POST", "/v1/session", json=asked)
+        assert problem(answer, status, code)["detail"].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -532,7 +546,7 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        (None, "The request bears no token; send Authorization: Bearer"),
+        (None, "the token of the log-in (POST /v1/session)."),
         ("Token {token}", "has 'Token' and no token after 'Bearer'"),
         ("Basic YTpi", "has 'Basic' and no token after 'Bearer'"),
         ("Bearer: {token}", "has 'Bearer:' and no token after 'Bearer'"),

@@ -8,6 +8,8 @@ written where the error is raised; search for its code.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lpirc_score.errors import BadRows, LengthMismatch
 from lpirc_score.errors import CodedError as RefereeError
 
@@ -15,6 +17,7 @@ __all__ = [
     "AttemptsUsed",
     "BadRows",
     "BadTrack",
+    "ContestMissing",
     "DeviceDoubted",
     "DisplayFailed",
     "EntryWithdrawn",
@@ -39,6 +42,15 @@ __all__ = [
     "WrongAddress",
     "WrongDevice",
 ]
+
+
+class ContestMissing(RefereeError):
+    """There is no contest at a path: `what` is there instead, without what to do about it."""
+
+    def __init__(self, folder: Path, what: str, advice: str = "") -> None:
+        super().__init__("contest-missing", f"{what} {advice}".strip())
+        self.folder = folder
+        self.what = what
 
 
 class LoginRefused(RefereeError):

@@ -7,7 +7,6 @@ its comments. Does not know how the values are used.
 from __future__ import annotations
 
 import re
-import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.system_failures import reason_of
-from referee.config.contest_problems import LONGEST_WINDOW_S, contest_problems
+from referee.config.contest_problems import (
+    LONGEST_WINDOW_S,
+    PUBLISH_BY,
+    contest_problems,
+)
 from referee.config.contest_values import (
     PRIZE_RULES,
     Backup,
@@ -26,7 +29,9 @@ from referee.config.contest_values import (
     Prize,
     Station,
 )
+from referee.config.given_units import as_number, of_unit
 from referee.config.journal_table import Journal
+from referee.config.missing_contest import missing_contest
 from referee.config.rule_table import RuleTable
 from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
@@ -46,6 +51,7 @@ __all__ = [
     "Prize",
     "Station",
     "config_of",
+    "place_of_key",
     "read_config",
     "toml_table",
 ]
@@ -59,6 +65,7 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
     "journal": Journal,
     "rule": RuleTable,
 }
+NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -72,9 +79,7 @@ def read_config(folder: Path) -> ContestConfig:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        make = f"referee init {shlex.quote(str(folder))}, or in the browser: referee setup {shlex.quote(str(folder))}"
-        sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
-        raise RefereeError("contest-missing", sentence) from None
+        raise missing_contest(folder, CONFIG_NAME) from None
     except NotADirectoryError:
         sentence = f"{folder} is a file, and a contest is a folder; check the path."
         raise RefereeError("contest-missing", sentence) from None
@@ -96,6 +101,14 @@ def config_of(path: Path, text: str) -> ContestConfig:
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
+
+
+def place_of_key(where: Path | str, key: str) -> str:
+    """Return where a key at the top of a file stands, as "contest.toml, line 4"; a name that is no path stays."""
+    if isinstance(where, str):
+        return where
+    text = where.read_text(encoding="utf-8-sig")
+    return ", ".join([str(where), *_Table(where, text).line(key)])
 
 
 def _unreadable(path: Path, reason: str) -> RefereeError:
@@ -237,8 +250,11 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         words = {
             "str": "a string",
             "bool": "true or false",
-            "int": "a whole number",
-        }.get(kind, "a number")
+            "int": f"a whole number{of_unit(key)}",
+        }.get(kind, f"a number{of_unit(key)}")
+        if choice := NUMBERS_OF_MEANING.get(key):
+            words = choice.removeprefix("must be ").removesuffix(".")
+        words += as_number(key, value)
         raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value

@@ -1,4 +1,4 @@
-"""The names that a team and an operator may have."""
+"""The names that a team and an operator may have, and how long an operator's password must be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from referee.errors import RefereeError
 
 LONGEST_NAME = 60
 """Longest name of an operator."""
+SHORTEST_PASSWORD = 8
+"""Characters of the shortest password of an operator."""
 
 
 def team_problem(
@@ -53,3 +55,10 @@ def require_operator_name(name: str) -> None:
     if is_reserved(name):
         sentence = f"The log uses the name {name.strip()!r} for the operator key or a command; choose another name."
         raise RefereeError("operator-name", sentence)
+
+
+def require_password(password: str) -> None:
+    """Raise RefereeError `password-short` unless a password is long enough for a hall full of guessers."""
+    if len(password) < SHORTEST_PASSWORD:
+        sentence = f"The password has {len(password)} characters; choose one of {SHORTEST_PASSWORD} or more."
+        raise RefereeError("password-short", sentence)

@@ -11,6 +11,7 @@ ADVICE = {
     "attempts-unlimited": "Set “Attempts of each team” to 1; the console can still arm one more, on record.",
     "images-repeated": "Set “Attempts of each team” to 1, or choose fewer “Images of a run”.",
     "least-map-missing": "Set “Least accuracy that is ranked” to 0.01 or more.",
+    "least-map-unreachable": "Write 0.01 for 1 %.",
     "tenth-without-accuracy": "Set “Least accuracy that is ranked”, and let a run have so many images that the best "
     "board takes 30 J or more.",
     "window-below-speed": "Set a longer “Window”, or fewer “Images of a run”.",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.number_type import Number
-from referee.config.given_units import as_number, of_unit, too_high
+from referee.given_units import as_number, of_unit, too_high
 
 ALL = "--all"
 SECONDS = "any_s"

@@ -29,7 +29,6 @@ from referee.config.contest_values import (
     Prize,
     Station,
 )
-from referee.config.given_units import as_number, of_unit
 from referee.config.journal_table import Journal
 from referee.config.missing_contest import missing_contest
 from referee.config.rule_table import RuleTable
@@ -37,6 +36,7 @@ from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
 from referee.errors import RefereeError
+from referee.given_units import as_number, of_unit
 from referee.networks import network
 from referee.presence import not_accessible
 

@@ -20,11 +20,11 @@ from referee.config.contest_values import (
     Station,
     plain_address,
 )
-from referee.config.given_units import per_cent
 from referee.config.journal_table import journal_problems
 from referee.config.name_rule import name_problem, shown_name
 from referee.config.rule_table import rule_problems
 from referee.config.tracks import track_problems
+from referee.given_units import per_cent
 from referee.networks import network
 
 LONGEST_WINDOW_S = 24 * 3600

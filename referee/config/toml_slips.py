@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from datetime import date, time
 
-from referee.config.given_units import as_number, unit_of
+from referee.given_units import as_number, unit_of
 
 LONGEST_LINE = 120
 """Characters of a line that a sentence shows."""

@@ -14,7 +14,6 @@ from lpirc_score import (
     Evaluation,
     Order,
     Tolerance,
-    evaluate,
     tolerance_of,
 )
 from lpirc_score import score as contest_score
@@ -50,6 +49,7 @@ from lpirc_score.files.curve_drawings import (
 )
 from lpirc_score.files.reading import repeated_in
 from lpirc_score.files.score_page import check_page_path, write_score_page
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import read_ground_truth
@@ -219,7 +219,7 @@ class _Scorer:
         counted = leave_out(*of, banned)
         return Result(
             evaluation=evaluation,
-            map_ilsvrc_det=evaluate(*of, PUBLISHED, blacklist=banned).map,
+            map_ilsvrc_det=evaluated(*of, PUBLISHED, blacklist=banned).map,
             energy_wh=energy_wh,
             score=per_wh,
             file=file,
@@ -336,7 +336,7 @@ def _evaluated(
 ) -> Evaluation:
     truth, detections = of
     if engine == ENGINES[0]:
-        return evaluate(
+        return evaluated(
             truth,
             detections,
             metric,

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from lpirc_score import Detections
-from lpirc_score.detections.files import HEADER, read_submission, units
+from lpirc_score.detections.files import HEADER, read_submission
 from lpirc_score.errors import CodedError
+from lpirc_score.metrics import units
 from tests.scoring import oracle
 
 TRUTH = replace(

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +164,31 @@ def test_refused_credentials_say_team_and_source_of_the_password(
         assert done.returncode == 1
         assert f"the team was 'alhpa', the password {source}\n" in done.stderr
         assert "secret-but-wrong" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--timeline", "found.csv"), "--timeline found.csv is used by another option"),
+        (("--timeline", "pass"), "pass is used by another option, too; name another"),
+        (("--timeline", "r", "--receipts", "r"), "--timeline r is used by another opt"),
+        (("--timeline", "mine.py"), "exists, and is no such file; name another file\n"),
+        (("--receipts", "set/images/r"), "set, where nothing may be added; name anot"),
+    ],
+)
+def test_no_output_replaces_what_is_read_or_foreign(
+    client: Client, referee: Referee, tmp_path: Path, arguments: Any, told: str
+) -> None:
+    (tmp_path / "set" / "images").mkdir(parents=True)
+    for name in ("found.csv", "pass", "mine.py", "set/manifest.json"):
+        (tmp_path / name).write_text("secret\n")
+    before = {one.name for one in tmp_path.rglob("*")}
+    given = ("found.csv", *TEAM, "--password-file", "pass")
+    done = client("replay", referee.url, *given, *arguments)
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert {one.name for one in tmp_path.rglob("*")} == before
+    assert (tmp_path / "found.csv").read_text() == "secret\n"
 
 
 def test_a_key_that_cannot_be_read_is_called_a_key(client: Client) -> None:

@@ -131,7 +131,10 @@ def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
     try:
         document = json_value(text)
     except ValueError as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+        sentence = (
+            f"{path}: {error}; ground truth in COCO's form is one JSON file, {LISTS}"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence) from error
     if isinstance(document, list):
         sentence = f"{path}: a list, as detections in COCO's form are, and no ground truth, which is {LISTS}"
         raise TestSetError("ground-truth-unreadable", sentence)

@@ -12,6 +12,7 @@ LARGEST_ID = 2**53  # detections are float64, which holds no larger integer exac
 LONGEST_NAME = 255  # as long as a file name can be
 LARGEST_NUMBER = 1e15  # pixels; the area of a box stays finite
 _EACH = 128
+_STARTS = '{["-0123456789tfnNI'
 _LONG_NUMBER = re.compile(rb"[0-9]{33}")
 _MORE_JSON = re.compile('[,:"\\]}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -88,7 +89,12 @@ def not_json(error: Exception) -> str:
         rest = error.doc[error.pos :]
         if error.msg == "Extra data" and rest.startswith(("{", "[")):
             return f"not JSON: line {error.lineno} begins a second document, where one is needed"
-        is_begun = error.doc.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        begun = error.doc.lstrip("\ufeff \t\r\n")
+        if not begun:
+            return "not JSON: the file is empty"
+        if begun[0] not in _STARTS:
+            return f"not JSON: it begins with {shown(begun.splitlines()[0])}"
+        is_begun = begun.startswith(("{", "["))
         is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
         if is_begun and is_open:
             return "not JSON: it ends in the middle, so it was cut short; copy or write it again"

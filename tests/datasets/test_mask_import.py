@@ -283,6 +283,12 @@ def test_a_mask_without_image_and_no_mask_at_all_are_named(data: Path) -> None:
     for file in (data / "masks").rglob("*.png"):
         file.unlink()
     assert "no label map .png with the name of an image" in refused(data).sentence
+    reports = Reports()
+    places = (data / "images", data / "classes.csv", data / "images", data / "set")
+    with pytest.raises(TestSetError):
+        import_masks(*places, reports=reports)
+    (row,) = reports.problems.rows
+    assert row.remedy == "name the folder of label maps with --masks"
 
 
 def test_two_images_of_one_name_are_named(data: Path, jpeg: Jpeg) -> None:

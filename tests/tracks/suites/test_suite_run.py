@@ -303,7 +303,7 @@ def test_an_interruption_keeps_what_was_measured(
     assert [row.model for row in read_rows(out)] == ["nothing"]
     told = called("suite", "run", str(plan("garbage")), *where)
     assert (
-        f"not a TFLite flatbuffer: its identifier is b'odel' instead of b'TFL3' (from {out})"
+        f"not a TFLite flatbuffer, which has TFL3 at byte 4; convert the model to TFLite first (from {out})"
         in told.stderr
     )
 

@@ -107,13 +107,13 @@ def _metered(contest: Contest, run: Run) -> dict[str, Any]:
         if score is not None
         else set()
     )
+    truth_wh = STATIONS[run.station] * (run.elapsed_s or 0.0) / 3600
     # How much longer than the window the integrator ran is on record: it is the energy of that time, too.
-    ran = [
-        event["start_stop_s"] or 0.0 for event in events if event["kind"] == RUN_CLOSED
-    ]
-    truth_wh, more_wh = (
-        STATIONS[run.station] * one / 3600 for one in (run.elapsed_s or 0.0, sum(ran))
-    )
+    ran = [event["start_stop_s"] for event in events if event["kind"] == RUN_CLOSED]
+    more_wh = sum(STATIONS[run.station] * (one or 0.0) / 3600 for one in ran)
+    if None in ran and score is not None and score.interval is not None:
+        # The server was killed in the run, so that time is not known: the budget of the energy states it.
+        more_wh = (score.interval.energy_uncertainty or 0.0) * (run.energy_wh or 0.0)
     return {
         "energy_wh": run.energy_wh,
         "truth_wh": truth_wh,

@@ -56,6 +56,10 @@ class NothingThere(BaseHTTPRequestHandler):
         (("run", "URL", *TEAM, "--ca", "x"), "Did you mean --ca-cert instead of --ca?"),
         (("run", "URL", *TEAM, "--stop", "bst"), "Did you mean best?"),
         (("run", "URL", *TEAM, "--progress", "jsn"), "Did you mean json?"),
+        (
+            ("replay", "URL", "http://a/b.csv"),
+            "http://a/b.csv is an address; name a fi",
+        ),
         (("links", "URL", "--every", "0"), "'0' is not a number of seconds above 0"),
         (("work", "URL", "--name", "a", "--key", "x"), "Did you mean --key-file"),
     ],

@@ -16,6 +16,7 @@ from lpirc_score.errors import CodedError as RefereeError
 __all__ = [
     "AttemptsUsed",
     "BadRows",
+    "BadSetting",
     "BadTrack",
     "ContestMissing",
     "DeviceDoubted",
@@ -42,6 +43,14 @@ __all__ = [
     "WrongAddress",
     "WrongDevice",
 ]
+
+
+class BadSetting(RefereeError):
+    """A value of contest.toml cannot be: `words` say why, without its place in the file."""
+
+    def __init__(self, where: str, words: str) -> None:
+        super().__init__("bad-config", f"{where}: {words}")
+        self.words = words
 
 
 class ContestMissing(RefereeError):

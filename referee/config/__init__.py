@@ -35,7 +35,7 @@ from referee.config.rule_table import RuleTable
 from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
-from referee.errors import RefereeError
+from referee.errors import BadSetting, RefereeError
 from referee.given_units import as_number, of_unit
 from referee.networks import network
 from referee.presence import not_accessible
@@ -144,7 +144,7 @@ class _Table:
             f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
         )
         where = [str(self.path), *self.line(key), *([one] if one else [])]
-        return RefereeError("bad-config", f"{', '.join(where)}: {words}")
+        return BadSetting(", ".join(where), words)
 
     def line(self, key: str) -> list[str]:
         """Return the line of the key, else of its table, as a list; an empty list for an inline value."""
@@ -195,7 +195,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), **rest)
     for name, number, key, words in contest_problems(config):
         where = [str(top.path), *replace(top, name=name, number=number).line(key)]
-        raise RefereeError("bad-config", f"{', '.join(where)}: {words}")
+        raise BadSetting(", ".join(where), words)
     return config
 
 

@@ -210,8 +210,8 @@ def _nothing_there() -> str:
     perhaps = "" if near is None else f" Did you mean {near}?"
     where = _shown(request.path)
     return (
-        f"There is nothing at {where}.{perhaps} The page /docs/http has the addresses, and GET /help those of the "
-        "original protocol."
+        f"There is nothing at {where}.{perhaps} The page /docs/http has the addresses for contestants' programs, "
+        "and GET /help those of the original protocol."
     )
 
 

@@ -160,6 +160,8 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     if default is not None and key not in document:
         return default
     value = document.get(key)
+    if isinstance(value, str) and not value.strip():
+        raise RefereeError("bad-json", f"The text {key!r} is blank; write one.")
     if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
         raise RefereeError("bad-json", f"The JSON body needs a text {key!r}.")
     return value

@@ -102,7 +102,7 @@ def change_track() -> Any:
     def edits(form: Form) -> list[Edit]:
         return row_edits(TABLE, form.text("row"), FIELDS, form)
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
 
 
 @blueprint.post("/tracks/add")
@@ -113,7 +113,7 @@ def add_track() -> Any:
         _require_rule(form.text("name"), form.text("rule"))
         return [new_row(TABLE, (NAME, *FIELDS[:2]), form)]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
 
 
 @blueprint.post("/tracks/remove")
@@ -123,7 +123,7 @@ def remove_track() -> Any:
     def edits(form: Form) -> list[Edit]:
         return [NoRow(TABLE, form.text("row"))]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
 
 
 def _require_rule(name: str, rule: str) -> None:

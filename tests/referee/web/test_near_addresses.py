@@ -44,6 +44,7 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
         ("/v1/board.json", "/board.json"),
         ("/boards.json", "/board.json"),
         ("/doc", "/docs"),
+        ("/leaderboard", "/"),
         ("/images/7", "/v1/images/7"),
         ("/image/7", "/v1/images/7"),
         ("/zipimage", "/zipimages"),

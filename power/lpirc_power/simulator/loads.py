@@ -150,8 +150,10 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
+        why = str(error)
+        end = "" if why.endswith("?") else "."
         raise MeterError(
-            "simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}"
+            "simulator-load", f"The load {spec!r} cannot be used: {why}{end} {FORMS}"
         ) from error
     meant = get_close_matches(kind, KINDS, n=1)
     perhaps = f" Did you mean {meant[0]}:{rest}?" if meant else ""

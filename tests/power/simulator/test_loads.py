@@ -212,7 +212,7 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
             "'5W' in '36,5W' is not known; did you mean 36.5W (the decimal sign is a point)?",
         ),
         ("constant:36W,9W", "'9W' in '36W,9W' is not known"),
-        ("noise:36W,5W", "or sd=5W?"),
+        ("noise:36W,5W", "or sd=5W? Loads are"),
         ("noise:36W,sd=0,5W", "did you mean sd=0.5W (the decimal sign is a point)"),
         ("constant:36W,volts=230,5V", "did you mean volts=230.5V"),
         ("constant:36W,off", "'off' in '36W,off' is not known. Loads"),

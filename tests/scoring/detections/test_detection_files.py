@@ -480,7 +480,6 @@ def test_plain_coco_results_are_read_as_those_entry_by_entry_are_however_they_ar
         ),
         ('[{"image_id": "a', "it ends in the middle, so it was cut short; copy or"),
         ("<results/>", "not JSON: it begins with '<results/>'; COCO results are"),
-        (" \n", "not JSON: the file is empty"),
         ("[1 2]", "not JSON: Expecting ',' delimiter: line 1 column 4"),
         (
             "{}\n{}",

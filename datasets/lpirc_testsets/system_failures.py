@@ -18,6 +18,7 @@ REMEDIES = {
     errno.ENOSPC: "free some space, or choose another disk",
     errno.EDQUOT: "free some space, or choose another disk",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "the link leads back to itself; name another place",
     errno.EMFILE: "raise the limit of open files: ulimit -n",
 }
 

@@ -235,10 +235,8 @@ def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(
         str(loop),
     )
     assert told.returncode == 1
-    assert (
-        told.stderr
-        == f"referee: {loop} cannot be accessed: Too many levels of symbolic links.\n"
-    )
+    assert told.stderr.startswith(f"referee: {loop}: Too many levels of symbolic")
+    assert told.stderr.endswith("the link leads back to itself; name another place\n")
 
 
 def test_only_the_first_images_count(

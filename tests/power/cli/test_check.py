@@ -185,7 +185,7 @@ def test_a_column_has_one_quantity(meter: Run, tmp_path: Path) -> None:
 def test_a_pause_beyond_all_others_is_no_update_interval(
     meter: Run, tmp_path: Path
 ) -> None:
-    (tmp_path / "old.csv").write_text("time_s,power_w\n0,36\n1,36\n1000000,36\n")
+    (tmp_path / "old.csv").write_text("time_s,power_w\n0,36\n1,36\n100000,36\n")
     assert "warning          reading-gaps: Gaps" in meter("check", "old.csv").stdout
 
 

@@ -27,6 +27,8 @@ CONTEST_FROM = "referee.contest-from"
 """The folder and the source of a --contest that was not written, in the context's `meta`."""
 NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
 NAMED_BY_OPTION = ("station", "heat")
+OF_WORDS = ("reason", "note", "text")
+"""Parameters whose values are several words, which need quotes."""
 """Parameters whose values people write without their options."""
 
 
@@ -55,6 +57,10 @@ def _one_too_many(ctx: click.Context, given: str) -> str:
         ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
         return f"{said} write what it is: {ways}, or --contest {quoted}"
     folder = f"{ctx.command_path} --contest {quoted}"
+    texts = [one for one in ctx.command.params if one.name in OF_WORDS]
+    if texts:
+        option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
+        return f"{said} put several words in quotes: {option}; or write {folder}"
     return f"{said} if it is the contest's folder, write: {folder}"
 
 

@@ -103,6 +103,13 @@ def config_of(path: Path, text: str) -> ContestConfig:
     return _contest(_Table(path, text), table)
 
 
+def _in_quotes(value: object) -> str:
+    """Return what a text must be; a number is shown as one."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f'a text in quotes: "{value}"'
+    return "a text in quotes"
+
+
 def place_of_key(where: Path | str, key: str) -> str:
     """Return where a key at the top of a file stands, as "contest.toml, line 4"; a name that is no path stays."""
     if isinstance(where, str):
@@ -248,7 +255,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {
-            "str": "a string",
+            "str": _in_quotes(value),
             "bool": "true or false",
             "int": f"a whole number{of_unit(key)}",
         }.get(kind, f"a number{of_unit(key)}")

@@ -34,6 +34,7 @@ _SLIPS: Sequence[tuple[str, str]] = (
     (r"=", "one = stands between a key and its value"),
     (r"[+-]?\.\d", "a number begins with a digit, as in 0.5"),
     (r"0\d", "a number has no 0 in front"),
+    (r"[^\[].*,$", "no comma stands at the end of a line"),
     (r".*;$", "no ; stands at the end of a line"),
     (r"'.*'.+'$", 'a text with an apostrophe stands in double quotes: "..."'),
     (r'"[^"]*\\[^"]*"', "in a path write / instead of \\"),
@@ -73,6 +74,8 @@ def remedy(text: str, number: int) -> str:
         return "a list or text that begins above it has no end"
     if re.match(r"\[+[^\]=]*\]?$", line):
         return "a table's name stands in brackets, such as [backup] or [[stations]]"
+    if line.startswith((";", "//", "--")):
+        return "a comment begins with #"
     assigned = _KEY_AND_VALUE.match(line)
     if assigned is None:
         return "a key of one word and its value have = between them: window_s = 600"

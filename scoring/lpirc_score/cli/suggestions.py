@@ -12,6 +12,7 @@ SHORTEST = 3
 
 def suggest_meant(error: click.UsageError) -> None:
     """Suggest the options that a given one begins, or of which it may be a slip: click offers `--mode` for `--name`."""
+    _drop_misleading_commands(error)
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return
     name = error.option_name
@@ -21,6 +22,15 @@ def suggest_meant(error: click.UsageError) -> None:
         slip = closest(name, known)
         begun = [] if slip is None else [slip]
     vars(error)["possibilities"] = begun
+
+
+def _drop_misleading_commands(error: click.UsageError) -> None:
+    """Remove commands of which the given one cannot be a slip: click offers `enable` for `rename`."""
+    name = getattr(error, "command_name", None)
+    suggested = getattr(error, "possibilities", None)
+    if name and suggested:
+        meant = [one for one in suggested if closest(name, [one]) is not None]
+        vars(error)["possibilities"] = meant
 
 
 def _long_options(context: click.Context) -> list[str]:

@@ -64,6 +64,11 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "then its options: referee COMMAND --contest\n",
         ),
         (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
+        (["team", "rename", "a", "b"], "No such command 'rename'. The commands are "),
+        (
+            ["run", "void", "1", "--reason", "cable", "fell", "out"],
+            "one too many; put several words in quotes: --reason ",
+        ),
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
         (
             ["status", "my day"],

@@ -28,6 +28,8 @@ meter = "sim:"
         ("least_map = .01", "a number begins with a digit, as in 0.5."),
         ("least_map = 1 %", "a share is a number from 0 to 1, such as 0.01."),
         ("attempts = 03", "a number has no 0 in front."),
+        ("attempts = 3,", "no comma stands at the end of a line."),
+        ('; metric = "lpirc"', "a comment begins with #."),
         ("attempts = 3;", "no ; stands at the end of a line."),
         ("attempts =", "its value is missing."),
         ("attempts == 3", "one = stands between a key and its value."),

@@ -79,6 +79,10 @@ def test_a_misspelt_command_line_is_told_what_is_meant(
         ("127.0.0.1:8080", "such as http://127.0.0.1:8080\n"),
         ("localhost", "such as http://localhost\n"),
         ("htp://board:8080", "such as http://board:8080\n"),
+        ("http:/127.0.0.1:9330", "such as http://127.0.0.1:9330\n"),
+        ("HTTPS:/board:8443", "such as https://board:8443\n"),
+        ("http://127.0.0.1:93300", "; the port 93300 is more than 65535\n"),
+        ("board:93300/", "; the port 93300 is more than 65535\n"),
         ("found.csv", "write http://host:port\n"),
         ("alpha", "write http://host:port\n"),
     ],
@@ -116,6 +120,12 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
         ("model.tflite", "did you mean litert:model.tflite?"),
         ("tflite:model.tflite", "did you mean litert:model.tflite?"),
         ("onxx:model.onnx", "did you mean onnx:model.onnx?"),
+        ("onnx", "name the model: onnx:model.onnx"),
+        ("litert:", "name the model: litert:model.tflite"),
+        ("tflite", "name the model: litert:model.tflite"),
+        ("sub/inner:kw", "did you mean sub.inner:kw?"),
+        ("./sub/inner.py:kw", "did you mean sub.inner:kw?"),
+        ("../mine:detect", "nor installed"),
     ],
 )
 def test_a_misnamed_detector_is_told_the_near_one(
@@ -124,6 +134,8 @@ def test_a_misnamed_detector_is_told_the_near_one(
     (tmp_path / "mine.py").write_text(
         "size = 3\ndef detect(jpeg, categories): ...\ndef one(jpeg): ...\n"
     )
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "inner.py").write_text("def kw(jpeg, categories): ...\n")
     done = client("run", referee.url, *TEAM, "--detector", name)
     assert done.returncode == 1
     assert done.stderr.endswith(f"{told}\n")
@@ -201,14 +213,21 @@ def test_a_key_that_cannot_be_read_is_called_a_key(client: Client) -> None:
     assert "its first line must be the key\n" in done.stderr
 
 
-def test_a_certificate_without_tls_is_refused_before_the_password_is_sent(
-    client: Client, referee: Referee, tmp_path: Path
+@pytest.mark.parametrize(
+    ("scheme", "told"),
+    [
+        ("http", "/cert.pem does nothing: write https://, or leave it out\n"),
+        ("https", "/cert.pem holds no certificate in PEM form\n"),
+    ],
+)
+def test_a_certificate_of_no_use_is_refused_before_the_password_is_sent(
+    client: Client, referee: Referee, tmp_path: Path, scheme: str, told: str
 ) -> None:
-    (tmp_path / "cert.pem").write_text("")
-    done = client("run", referee.url, *TEAM, "--ca-cert", "cert.pem")
+    (tmp_path / "cert.pem").write_text("no certificate\n")
+    url = referee.url.replace("http", scheme)
+    done = client("run", url, *TEAM, "--ca-cert", "cert.pem")
     assert done.returncode == 1
-    assert "is not encrypted, so --ca-cert" in done.stderr
-    assert "write https://, or leave it out\n" in done.stderr
+    assert told in done.stderr
     assert referee.requests == {}
 
 

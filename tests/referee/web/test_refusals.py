@@ -109,6 +109,22 @@ def test_a_log_in_that_is_no_json_object_of_texts_is_refused(
     problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
 
 
+@pytest.mark.parametrize(
+    ("length", "status", "code"),
+    [("", 411, "length-missing"), ("Content-Length: 0\r\n", 400, "bad-json")],
+)
+def test_a_log_in_without_a_body_is_told_what_to_send(
+    server: Server, length: str, status: int, code: str
+) -> None:
+    asked = f"POST /v1/session HTTP/1.1\r\nHost: x\r\n{length}Connection: close\r\n\r\n"
+    answer = server.raw(asked.encode())
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert (told["status"], told["code"]) == (status, code)
+    assert told["detail"] == (
+        'The request has no body; send {"team": "...", "password": "..."}.'
+    )
+
+
 def test_a_log_in_of_a_megabyte_is_too_large(server: Server) -> None:
     body = json.dumps({"team": TEAM, "password": "x" * 2**20})
     problem(server.ask("POST", "/v1/session", data=body), 413, "too-large")

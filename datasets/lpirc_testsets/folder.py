@@ -35,6 +35,11 @@ LABELS = "labels.csv"
 T = TypeVar("T")
 
 
+def is_test_set(folder: Path) -> bool:
+    """Return True for a folder that has what each test set has. Raises OSError."""
+    return is_file(folder / MANIFEST) and is_folder(folder / IMAGES)
+
+
 def no_place(path: Path) -> str:
     """Return why nothing may be written there, to go on a sentence that begins with the path, or "". Raises OSError."""
     place = path.absolute()
@@ -42,7 +47,7 @@ def no_place(path: Path) -> str:
         # Asked first, so that a place that cannot be read is named itself, and no file below it.
         if not is_folder(folder):
             continue
-        if is_file(folder / MANIFEST) and is_folder(folder / IMAGES):
+        if is_test_set(folder):
             return f"is in the test set {folder}, where nothing may be added"
     return ""
 

@@ -68,6 +68,8 @@ def integer(text: str, name: str) -> int:
     with suppress(ValueError):
         if text.isascii() and "_" not in text and abs(value := int(text)) <= LARGEST_ID:
             return value
+    if not text.strip().lstrip("+-").isdecimal():
+        raise ValueError(f"{name} {shown(text)} is not a whole number")
     raise ValueError(f"{name} {shown(text)} is not an integer of at most 53 bits")
 
 

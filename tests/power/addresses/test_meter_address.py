@@ -316,7 +316,7 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
 def test_a_serial_port_that_is_not_there_is_unreachable(clocks: Clocks) -> None:
     with pytest.raises(
         MeterError,
-        match="No meter answers at ASRL/dev/ttyNONE::INSTR",
+        match="This machine has no serial port /dev/ttyNONE; plug",
     ) as caught:
         MeterAddress("ASRL/dev/ttyNONE::INSTR").connect(clocks)
     assert caught.value.code == "meter-unreachable"

@@ -456,7 +456,9 @@ def test_a_part_without_objects_has_no_figure_in_tables_document_and_page(
         if metric != "coco":
             assert set(got["errors"]["gains"].values()) == {None}
     page = tmp_path / "score.html"
-    both = (files[0], files[1], files[1], *part[:4], "--metric", "lpirc")
+    other = tmp_path / "other.txt"
+    other.write_bytes(Path(files[1]).read_bytes())
+    both = (files[0], files[1], str(other), *part[:4], "--metric", "lpirc")
     compared = call(*both, "--metric", "coco", "--html", str(page))
     assert compared.exit_code == 0, compared.output
     assert "<dt>mAP</dt><dd>none</dd>" in page.read_text()

@@ -22,6 +22,8 @@ def team_problem(
     if not team.strip():
         of = f" ({affiliation!r})" if affiliation else ""
         return f"the team's name is blank{of}; write a name"
+    if team != team.strip():
+        return f"{team!r} begins or ends with a blank; leave it out"
     for name in (team, affiliation or ""):
         if odd := name_problem(name):
             return f"{shown_name(name)} {odd}"

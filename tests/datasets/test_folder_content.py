@@ -127,7 +127,7 @@ def test_what_is_wrong_with_parquet_is_named(
     parquet.write_table(pa.table(COLUMNS | {"score": [0.5, 0.5, 0.5]}), path)
     assert "it has a column score, so these are detections" in refused(path).sentence
     parquet.write_table(pa.table(COLUMNS | {"image": [True, True, False]}), path)
-    assert "row 1: image 'True' is not an integer" in refused(path).sentence
+    assert "row 1: image 'True' is not a whole number" in refused(path).sentence
     flags = {"difficult": [True, False, False]}
     parquet.write_table(pa.table(COLUMNS | flags), path)
     assert read_ground_truth(path).difficult.tolist() == flags["difficult"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from referee.errors import RefereeError
+from referee.registration.registered_names import team_problem
 from referee.registration.team_list import (
     WORKBOOKS,
     OtherEncoding,
@@ -121,3 +122,9 @@ def test_columns_for_another_purpose_are_left_out() -> None:
 def test_a_workbook_is_called_one(start: bytes) -> None:
     with pytest.raises(RefereeError, match="is a workbook of a spreadsheet, and no"):
         text_of_list(start + b"\x14\x00", "teams.xlsx")
+
+
+@pytest.mark.parametrize("name", ["alpha ", " alpha"])
+def test_a_blank_at_the_edge_of_a_name_is_refused(name: str) -> None:
+    told = team_problem(name, None, ["alpha"])
+    assert told == f"{name!r} begins or ends with a blank; leave it out"

@@ -28,6 +28,7 @@ from referee.config import (
     ContestConfig,
     Station,
     config_of,
+    place_of_key,
     read_config,
 )
 from referee.errors import RefereeError, TestSetChanged
@@ -102,7 +103,7 @@ def open_contest(
     """
     in_use = served_config(folder) if as_served else None
     config = in_use or read_config(folder)
-    require_metric(config.metric, str(folder / CONFIG_NAME))
+    require_metric(config.metric, folder / CONFIG_NAME)
     secret, operator_key = read_secrets(folder)
     test_set = load_own_test_set(folder, config)
     with closing(Store.open(folder / DATABASE_NAME, only_looks=only_looks)) as store:
@@ -138,25 +139,24 @@ def served_config(folder: Path) -> ContestConfig | None:
     return None if text is None else config_of(folder / CONFIG_NAME, text)
 
 
-def require_metric(metric: str, where: str) -> None:
+def require_metric(metric: str, where: str | Path) -> None:
     """Raise RefereeError `bad-config` unless this metric, set in `where`, is installed and can be used."""
     if metric in METRICS:
         return
     if metric not in metric_names():
         known = ", ".join(metric_names())
         meant = did_you_mean(metric, metric_names())
-        sentence = (
-            f"{where}: metric = {metric!r} is unknown; the metrics are {known}.{meant}"
-        )
+        sentence = f"{place_of_key(where, 'metric')}: metric = {metric!r} is unknown; the metrics are {known}.{meant}"
         raise RefereeError("bad-config", sentence)
     try:
         metric_named(metric)
     except RefereeError as error:
-        sentence = f"{where}: metric = {metric!r}: {error.sentence}"
+        place = place_of_key(where, "metric")
+        sentence = f"{place}: metric = {metric!r}: {error.sentence}"
         raise RefereeError("bad-config", sentence) from error
 
 
-def require_task(task: str, where: str, store: Store | None = None) -> None:
+def require_task(task: str, where: str | Path, store: Store | None = None) -> None:
     """Raise RefereeError `bad-config` unless this task, set in `where` (nowhere: ""), is installed and can be used.
 
     For one that is missing, the sentence names the package and version that the `store` knows to have scored by it.
@@ -170,7 +170,7 @@ def require_task(task: str, where: str, store: Store | None = None) -> None:
         if store is not None and task not in task_names():
             package = task_package(store, task)
         sentence = error.sentence if package is None else not_here(task, package)
-        prefix = f"{where}: task = {task!r}: " if where else ""
+        prefix = f"{place_of_key(where, 'task')}: task = {task!r}: " if where else ""
         raise RefereeError("bad-config", prefix + sentence) from error
 
 
@@ -194,7 +194,7 @@ def not_here(task: str, package: str) -> str:
 
 def require_scorer(contest: Contest, run: Run | None = None) -> None:
     """Raise RefereeError `bad-config` unless the task of the contest, or of a run, is installed and can be used."""
-    where = str(contest.folder / CONFIG_NAME) if run is None else ""
+    where = contest.folder / CONFIG_NAME if run is None else ""
     task = contest.config.task if run is None else run.task
     require_task(task, where, contest.store)
 

@@ -8,13 +8,17 @@ written where the error is raised; search for its code.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lpirc_score.errors import BadRows, LengthMismatch
 from lpirc_score.errors import CodedError as RefereeError
 
 __all__ = [
     "AttemptsUsed",
     "BadRows",
+    "BadSetting",
     "BadTrack",
+    "ContestMissing",
     "DeviceDoubted",
     "DisplayFailed",
     "EntryWithdrawn",
@@ -41,8 +45,25 @@ __all__ = [
 ]
 
 
+class BadSetting(RefereeError):
+    """A value of contest.toml cannot be: `words` say why, without its place in the file."""
+
+    def __init__(self, where: str, words: str) -> None:
+        super().__init__("bad-config", f"{where}: {words}")
+        self.words = words
+
+
+class ContestMissing(RefereeError):
+    """There is no contest at a path: `what` is there instead, without what to do about it."""
+
+    def __init__(self, folder: Path, what: str, advice: str = "") -> None:
+        super().__init__("contest-missing", f"{what} {advice}".strip())
+        self.folder = folder
+        self.what = what
+
+
 class LoginRefused(RefereeError):
-    """A log-in was refused: `bad-credentials`, `too-many-failures`, `wrong-address`."""
+    """A log-in was refused: `bad-credentials`, `too-many-failures`, `wrong-address`, `team-disabled`."""
 
 
 class SessionRefused(RefereeError):

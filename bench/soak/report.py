@@ -19,7 +19,7 @@ from bench.soak.reckoning import energies, keeping, longest_pause_s, window_erro
 from bench.soak.site import STATIONS, Site
 from bench.watch_parts import machine
 from referee.contest import Contest, open_contest
-from referee.store.records import ENERGY_MISSING, OVER, RUN_CLOSED, Run
+from referee.store.records import ENERGY_MISSING, OVER, RUN_CLOSED, Run, Score
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN = "<!-- soak: make soak ARGS=--save -->"
@@ -107,19 +107,33 @@ def _metered(contest: Contest, run: Run) -> dict[str, Any]:
         if score is not None
         else set()
     )
+    power_w = STATIONS[run.station]
+    truth_wh = power_w * (run.elapsed_s or 0.0) / 3600
     # How much longer than the window the integrator ran is on record: it is the energy of that time, too.
-    ran = [
-        event["start_stop_s"] or 0.0 for event in events if event["kind"] == RUN_CLOSED
-    ]
-    truth_wh, more_wh = (
-        STATIONS[run.station] * one / 3600 for one in (run.elapsed_s or 0.0, sum(ran))
-    )
+    ran_s = [event["start_stop_s"] for event in events if event["kind"] == RUN_CLOSED]
+    more_wh = _stated_wh(run, score)
+    if None not in ran_s:
+        more_wh = power_w * sum(ran_s) / 3600
     return {
         "energy_wh": run.energy_wh,
         "truth_wh": truth_wh,
         "more_wh": more_wh,
         "failed": failed,
     }
+
+
+def _stated_wh(run: Run, score: Score | None) -> float:
+    """Return the uncertainty of an energy whose start and stop are not known: the server was killed in the run."""
+    if score is None:
+        return 0.0
+    if score.interval is None:
+        return 0.0
+    relative = score.interval.energy_uncertainty
+    if relative is None:
+        return 0.0
+    if run.energy_wh is None:
+        return 0.0
+    return relative * run.energy_wh
 
 
 def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:

@@ -35,7 +35,7 @@ class ArgumentParser(argparse.ArgumentParser):
             self.error(f"give a command: {', '.join(commands)}; --help describes them")
         found, unknown = super().parse_known_args(given, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(_without_values(unknown))}")
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -90,6 +90,12 @@ class ArgumentParser(argparse.ArgumentParser):
         if option in self._option_string_actions or not later:
             return ""
         return f". The options of a command come after it: {self.prog} {later[0]} {option} ..."
+
+
+def _without_values(unknown: list[str]) -> list[str]:
+    """Return the unknown options alone, if there are any: what follows them may be a password."""
+    options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+    return options or unknown
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

@@ -7,7 +7,6 @@ import sys
 try:
     import argparse
     from importlib.metadata import version
-    from pathlib import Path
     from typing import Any, Sequence
 
     from lpirc_client import (
@@ -22,7 +21,7 @@ try:
     from lpirc_client.argument_parser import ArgumentParser
     from lpirc_client.completion import PrintCompletion
     from lpirc_client.errors import ClientError
-    from lpirc_client.option_types import seconds, whole
+    from lpirc_client.option_types import any_path, seconds, whole
 except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
     sys.stderr.write("lpirc-client: interrupted\n")
     raise SystemExit(130) from None
@@ -91,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     text = "JPEG file to try the detector with before the log-in (default: an image of the client)"
-    run.add_argument("--preflight", type=Path, metavar="F", help=text)
+    run.add_argument("--preflight", type=any_path, metavar="F", help=text)
     run.add_argument(
         "--no-preflight", action="store_true", help="log in without trying the detector"
     )
@@ -104,11 +103,11 @@ def build_parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "file",
         metavar="FILE",
-        type=Path,
+        type=any_path,
         help="CSV with header, or rows of seven numbers",
     )
     text = "test-set folder, to recognize the images by their content"
-    replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
+    replay.add_argument("--testset", type=any_path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
     _add_check(subparsers)
     work.add_parser(subparsers)
@@ -120,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add = parser.add_argument
     add("--team", required=True, help="the team's name")
-    add("--password-file", type=Path, metavar="F", help=FROM_FILE)
+    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add(
         "--first",
@@ -203,9 +202,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help="print one JSON document about the run on stdout",
     )
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
-    add("--receipts", type=Path, metavar="F", help=text)
+    add("--receipts", type=any_path, metavar="F", help=text)
     text = "write a timeline of the run to F, for chrome://tracing or Perfetto"
-    add("--timeline", type=Path, metavar="F", help=text)
+    add("--timeline", type=any_path, metavar="F", help=text)
 
 
 def _add_check(subparsers: Any) -> None:
@@ -237,19 +236,19 @@ def _add_detector_check(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--images",
-        type=Path,
+        type=any_path,
         metavar="DIR",
         help="test-set folder, or any folder of JPEG files",
     )
     add(
         "--ground-truth",
-        type=Path,
+        type=any_path,
         metavar="FILE",
         help="test-set folder or COCO file with the ground truth, to compute the mAP",
     )
     add(
         "--categories",
-        type=Path,
+        type=any_path,
         metavar="FILE",
         help="file with the names of the categories 1, 2, ..., one name per line",
     )
@@ -269,7 +268,7 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
         "--team",
         help="log in as this team for a complete check; the check uses up one of the team's attempts",
     )
-    add("--password-file", type=Path, metavar="F", help=FROM_FILE)
+    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
     add(
         "--yes",
         action="store_true",
@@ -283,7 +282,7 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     text = "listen at this address for a client, pass everything on to URL, and report the client's mistakes"
     add("--proxy", metavar="[HOST:]PORT", help=text)
     add("--ca-cert", metavar="F", help=CA_CERT)
-    add("--junit", type=Path, metavar="F", help="write JUnit XML, too")
+    add("--junit", type=any_path, metavar="F", help="write JUnit XML, too")
 
 
 def _check(options: argparse.Namespace) -> None:

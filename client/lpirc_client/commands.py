@@ -19,6 +19,7 @@ from lpirc_client.errors import (
     ClientError,
     NothingListens,
 )
+from lpirc_client.files import require_apart
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import (
@@ -32,7 +33,7 @@ from lpirc_client.run import (
 )
 from lpirc_client.session import Session
 from lpirc_client.terminal import result, say
-from lpirc_client.timeline import Timeline
+from lpirc_client.timeline import STARTS, Timeline
 from lpirc_client.wire import Login, login_from
 
 LOGIN_S = 2.0
@@ -111,6 +112,7 @@ def _contest(options: argparse.Namespace) -> None:
         options.least,
         options.stop,
     )
+    _check_places(options)
     receipts = (
         None if options.receipts is None else ReceiptFile(options.receipts.absolute())
     )
@@ -160,6 +162,14 @@ def _contest(options: argparse.Namespace) -> None:
             raise ClientError(
                 summary.failure.code, _with_next_step(summary, summary.failure)
             )
+
+
+def _check_places(options: argparse.Namespace) -> None:
+    """Raise ClientError before a file is opened for writing that is read, or that is no timeline."""
+    names = ("password_file", "ca_cert", "file", "preflight", "receipts")
+    read = [getattr(options, name, None) for name in names]
+    require_apart("--timeline", options.timeline, STARTS, read)
+    require_apart("--receipts", options.receipts, (b"",), read[:-1])
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, Callable, Sequence
@@ -12,6 +14,7 @@ from typing import Any, Callable, Sequence
 from lpirc_client.answers import items_of
 from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
+from lpirc_client.presence import is_file
 from lpirc_client.rows import listed
 from lpirc_client.run import Answer
 from lpirc_client.wire import Category, Login
@@ -55,8 +58,33 @@ def load(name: str) -> Detector:
     if not callable(function):
         what = _no_function(module, module_name, function_name)
         raise ClientError("bad-detector", f"detector {name!r}: {what}")
+    if not _takes_two(function):
+        form = f"def {function_name}(jpeg, categories)"
+        what = f"{function_name} is called with two arguments, and does not take them: {form}"
+        raise ClientError(
+            "bad-detector", f"detector {name!r}: {_place(function)}{what}"
+        )
     detector: Detector = function
     return detector
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Return False if a call with a JPEG and categories must fail; True also where Python cannot tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(b"", ())
+    except TypeError:
+        return False
+    return True
+
+
+def _place(function: object) -> str:
+    """Return file and line of a function, for the beginning of a sentence; "" for any other callable."""
+    code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]
+    return "" if code is None else f"{code.co_filename}, line {code.co_firstlineno}: "
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:
@@ -91,6 +119,9 @@ def for_task(detector: Detector, task: str) -> Detector:
 
 def _perhaps(name: str) -> str:
     """Return which detector an incomplete name may mean, as the end of a sentence."""
+    for suffix, kind in MODELS.items():
+        if name.rstrip(":") in (kind, suffix[1:]):
+            return f"; name the model: {kind}:model{suffix}"
     file = Path(name)
     if file.suffix in MODELS:
         return f"; did you mean {MODELS[file.suffix]}:{name}?"
@@ -122,6 +153,9 @@ def _not_found(name: str, here: str, function: str) -> str:
     sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
     if Path(function).suffix in MODELS:
         return f"{sentence}; did you mean {MODELS[Path(function).suffix]}:{function}?"
+    dotted = _dotted(name, here)
+    if dotted is not None:
+        return f"{sentence}; did you mean {dotted}:{function}?"
     own = [one.stem for one in Path(here).glob("*.py")]
     if name.endswith(".py"):
         return f"{sentence}; a module is named without .py: {name[:-3]}:{function}"
@@ -131,12 +165,32 @@ def _not_found(name: str, here: str, function: str) -> str:
     )
 
 
+def _dotted(name: str, here: str) -> str | None:
+    """Return the module's name for a path to its file; None if it is no such path below the folder `here`."""
+    file = os.path.normpath(Path(here, name))
+    parts = Path(
+        os.path.relpath(file[:-3] if name.endswith(".py") else file, here)
+    ).parts
+    with suppress(OSError):
+        if (
+            os.sep in name
+            and all(one.isidentifier() for one in parts)
+            and is_file(Path(here, *parts).with_suffix(".py"))
+        ):
+            return ".".join(parts)
+    return None
+
+
 def _module(name: str, here: str, function: str) -> object:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         missing = name.partition(".")[0] if name.endswith(".py") else name
-        if isinstance(error, ModuleNotFoundError) and error.name in (name, missing):
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name in (
+            name,
+            missing,
+        )
+        if is_missing or os.sep in name:
             sentence = _not_found(name, here, function)
         else:
             sentence = f"detector: importing {name!r} failed: {reason_of(error)}"

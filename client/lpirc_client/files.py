@@ -7,10 +7,14 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from lpirc_client.errors import ClientError
 from lpirc_client.presence import is_file, is_there, status
+
+FIRST_BYTES = 16
 
 
 def read_regular(path: Path, most_bytes: int = -1) -> bytes:
@@ -54,6 +58,40 @@ def write_atomically(out: Path, text: str) -> None:
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def require_apart(
+    option: str,
+    out: Path | None,
+    starts: tuple[bytes, ...],
+    read: Iterable[str | Path | None],
+) -> None:
+    """Raise ClientError `bad-place` if writing a file would damage one that is read, a test set, or a foreign file.
+
+    A file that exists is replaced only if it is empty, or begins as those do that are written here.
+    """
+    if out is None:
+        return
+    problem = ""
+    with suppress(OSError):  # writing says so
+        problem = _damage(out, starts, [Path(one) for one in read if one])
+    if problem:
+        raise ClientError("bad-place", f"{option} {out} {problem}; name another file")
+
+
+def _damage(out: Path, starts: tuple[bytes, ...], read: list[Path]) -> str:
+    real = Path(os.path.realpath(out))
+    for one in read:
+        if real == Path(os.path.realpath(one)):
+            return "is used by another option, too"
+    for folder in real.parents:
+        if is_file(folder / "manifest.json") and is_there(folder / "images"):
+            return f"is in the test set {folder}, where nothing may be added"
+    if is_file(out):
+        begin = read_regular(out, FIRST_BYTES)
+        if begin and not begin.startswith(starts):
+            return "exists, and is no such file"
+    return ""
 
 
 def _is_device(out: Path) -> bool:

@@ -19,7 +19,7 @@ from lpirc_client.log_links import (
     now_utc,
     read_kept,
 )
-from lpirc_client.option_types import positive_seconds
+from lpirc_client.option_types import any_path, positive_seconds
 from lpirc_client.terminal import result, say
 
 PATH = "/log/links"
@@ -44,7 +44,7 @@ def add_parser(subparsers: Any, ca_cert: str) -> None:
     text = "print a line each S seconds if the log has grown, until Ctrl-C"
     add("--every", type=positive_seconds, metavar="S", help=text)
     text = "compare the log with the links in this file (may be repeated)"
-    add("--kept", type=Path, action="append", default=[], metavar="FILE", help=text)
+    add("--kept", type=any_path, action="append", default=[], metavar="FILE", help=text)
     add("--ca-cert", metavar="F", help=ca_cert)
 
 

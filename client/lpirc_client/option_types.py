@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 LONGEST_S = 1e9  # clocks and timers of the system overflow beyond it
 
@@ -21,6 +22,15 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def any_path(text: str) -> Path:
+    """Return the text as the path of a file or folder; an address, which a path would show altered, is refused."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(
+            f"{text} is an address; name a file of this host"
+        )
+    return Path(text)
 
 
 def seconds(text: str) -> float:

@@ -231,13 +231,17 @@ class ReceiptFile:
                     {"number", "closing", "rules_sha256"} & one.keys() for one in lines
                 )
             ):
-                raise ValueError("it contains lines that are not receipts")  # noqa: TRY301 - one sentence for all
+                raise ValueError  # noqa: TRY301 - one sentence for all
             if cut:  # by a crash
                 os.truncate(path, len(whole))
             self._file = path.open("ab", buffering=0)
-        except (OSError, ValueError, AttributeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            what = f"receipts file {path}: {reason}; choose another one"
+        except OSError as error:
+            what = (
+                f"receipts file {path}: {error.strerror or error}; choose another one"
+            )
+            raise ClientError("no-receipts-file", what) from error
+        except (ValueError, AttributeError) as error:
+            what = f"{path} is no file of receipts, and is left as it is; choose another one"
             raise ClientError("no-receipts-file", what) from error
         self._last = next(
             (one for one in reversed(lines) if isinstance(one.get("number"), int)), {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
+from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.wire import Category
 
@@ -21,6 +22,7 @@ NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 NAMES = ("image", "category", *NUMBERS)
 FORM = "CSV with a header, or rows of seven numbers"
 MOST_SHOWN = 20
+MOST_NAMED = 10
 ALIASES = {"class": "category"}
 
 Values = Tuple[float, float, float, float, float]
@@ -85,11 +87,24 @@ def category_ids(
         elif text in by_name:
             found[text] = by_name[text]
         else:
-            what = f"category {text!r} is not one of this contest's {len(known)}"
+            what = f"category {text!r} is not one of this contest's {len(known)}{_meant(text, by_name)}"
             raise AnswerError(
                 "unknown-category", f"{recording.path}, line {line}: {what}"
             )
     return found
+
+
+def _meant(text: str, by_name: Mapping[str, int]) -> str:
+    """Return the near category, or some of them, as the end of a sentence: ids for a number, else names."""
+    if whole(text) is not None:
+        known = [str(id_) for id_ in sorted(by_name.values())]
+    else:
+        known = list(by_name)
+        meant = closest(text, known)
+        if meant is not None:
+            return f", but {meant!r} is"
+    more = ", ..." if len(known) > MOST_NAMED else ""
+    return f": {', '.join(known[:MOST_NAMED])}{more}"
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from lpirc_client.commands import password_from, with_credentials
 from lpirc_client.connection import Connection
 from lpirc_client.errors import BadCredentials, ClientError, printable
 from lpirc_client.http_errors import read_document
+from lpirc_client.option_types import any_path
 from lpirc_client.terminal import result
 from lpirc_client.wire import DETECTIONS
 
@@ -30,7 +30,7 @@ def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--team", required=True, help="the team's name")
-    add("--password-file", type=Path, metavar="F", help=from_file)
+    add("--password-file", type=any_path, metavar="F", help=from_file)
     add("--json", action="store_true", help="print the document itself on stdout")
     add("--ca-cert", metavar="F", help=ca_cert)
 
@@ -47,8 +47,8 @@ def execute(options: argparse.Namespace) -> None:
     credentials = f"{options.team}:{password}".encode("utf-8", "surrogatepass")
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize("Basic " + base64.b64encode(credentials).decode())
-        answer = connection.ask("GET", PATH)
         try:
+            answer = connection.ask("GET", PATH)
             document, lines = read_document(answer, 200, _read)
         except BadCredentials as error:
             raise with_credentials(error, options) from error

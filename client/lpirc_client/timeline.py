@@ -25,6 +25,9 @@ A FETCH has the number of its first image and how many came, a SEND how many ima
 SHA-256 of its receipt, by which `referee report --timeline` joins this clock to the referee's.
 """
 
+STARTS = (b'[{"name": ', b"[{}]")
+"""How a timeline begins."""
+
 
 class Timeline:
     """Sums the spans by name; with `path`, also writes each as one event of a Chrome trace as it ends.

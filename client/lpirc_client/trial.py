@@ -28,12 +28,16 @@ FAILED = "the detector failed"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
+SPEEDS = ("median_s", "p95_s", "slowest_s", "in_600_s", "all_images_s")
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 
 @dataclass
 class Trial:
-    """The time and valid rows of a detector for each image, and the first problem of each kind with its count."""
+    """The time and valid rows of a detector for each image, and the first problem of each kind with its count.
+
+    Images on which it `failed` are only counted.
+    """
 
     detector: Detector
     categories: Sequence[Category]
@@ -41,6 +45,7 @@ class Trial:
     times_s: dict[str, float] = field(default_factory=dict)
     good: dict[str, list[Sequence[float]]] = field(default_factory=dict)
     rows: int = 0
+    failed: int = 0
     problems: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def look(
@@ -70,6 +75,9 @@ class Trial:
                 reason_of(error),
                 "no exception",
             )
+            self.failed += 1
+            self.good[image] = []
+            return
         self.times_s[image] = time.perf_counter() - begun_s
         self.rows += len(found)
         self.good[image] = []
@@ -163,11 +171,24 @@ def execute(options: argparse.Namespace) -> None:
         looked = {ids[name] for name in trial.good}
         rows = [(ids[name], *row) for name, good in trial.good.items() for row in good]
         document["map"] = mean_ap([one for one in objects if one[0] in looked], rows)
-    result(json.dumps(document) if options.json else _in_words(document))
+    by = _who_names_them(options.images)
+    result(json.dumps(document) if options.json else _in_words(document, by))
+    if trial.failed:
+        reason = trial.problems[REFUSED, FAILED]["value"]
+        sentence = f"{FAILED} on {trial.failed} of {len(trial.good)} images: {reason}"
+        if not categories:
+            sentence += f"; it was given no categories: name them with {by}"
+        raise ClientError("detector-failed", sentence)
     if any(one["weight"] == REFUSED for one in document["problems"]):
         raise ClientError(
             "rows-refused", "a referee would refuse rows of this detector"
         )
+
+
+def _who_names_them(folder: Path) -> str:
+    """Return the option by which the detector is given the categories: the test set around the images has them."""
+    parent = folder.parent if folder.name else folder.resolve().parent
+    return f"--images {parent}" if has_manifest(parent) else "--categories FILE"
 
 
 def _read(file: Path) -> bytes:
@@ -264,37 +285,48 @@ def _why_no_truth(file: Path, images: Mapping[str, Path]) -> str:
 
 
 def _document(trial: Trial, images: int) -> dict[str, Any]:
-    times_s = sorted(trial.times_s.values())
-    # The first image takes longer; before a run the preflight does.
-    steady_s = max(statistics.mean([*trial.times_s.values()][1:] or times_s), 1e-9)
     return {
-        "images": len(times_s),
+        "images": len(trial.good),
+        "failed": trial.failed,
         "rows": trial.rows,
-        "rows_per_image": trial.rows / len(times_s),
-        "median_s": statistics.median(times_s),
-        "p95_s": times_s[-(len(times_s) // 20) - 1],
-        "slowest_s": times_s[-1],
-        "in_600_s": int(600 / steady_s),
+        "rows_per_image": trial.rows / len(trial.good),
+        **_times([*trial.times_s.values()], images),
         "all_images": images,
-        "all_images_s": steady_s * images,
         "categories": len(trial.categories),
         "problems": [trial.problems[kind] for kind in sorted(trial.problems)],
     }
 
 
-def _in_words(document: dict[str, Any]) -> str:
-    lines = [
-        "{images} images, {rows} rows, {rows_per_image:.1f} an image",
-        "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
-        "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
-    ]
+def _times(times_s: Sequence[float], images: int) -> dict[str, float | None]:
+    """Return the figures of speed: None each if the detector failed on all images."""
+    if not times_s:
+        return dict.fromkeys(SPEEDS)
+    ascending = sorted(times_s)
+    # The first image takes longer; before a run the preflight does.
+    steady_s = max(statistics.mean([*times_s[1:]] or ascending), 1e-9)
+    return {
+        "median_s": statistics.median(ascending),
+        "p95_s": ascending[-(len(ascending) // 20) - 1],
+        "slowest_s": ascending[-1],
+        "in_600_s": int(600 / steady_s),
+        "all_images_s": steady_s * images,
+    }
+
+
+def _in_words(document: dict[str, Any], by: str) -> str:
+    lines = ["{images} images, {rows} rows, {rows_per_image:.1f} an image"]
+    if document["median_s"] is not None:
+        lines += [
+            "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
+            "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
+        ]
     if "map" in document:
         lines.append("mAP: {map:.4f}")
     if not document["categories"]:
         lines.append(
-            "no categories are known, so ids are not checked; to give them to the detector: --categories FILE"
+            "no categories are known, so ids are not checked; to give them to the detector: {by}"
         )
-    told = [line.format_map(document) for line in lines]
+    told = [line.format_map({**document, "by": by}) for line in lines]
     if document["problems"]:
         told.append(FORM.format(*COLUMNS))
     for problem in document["problems"]:

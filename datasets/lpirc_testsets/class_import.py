@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lpirc_testsets.csv_reader import csv_lines
 from lpirc_testsets.errors import Problems, Reports, TestSetError
-from lpirc_testsets.folder import Category, TestSet, contained
+from lpirc_testsets.folder import Category, TestSet, contained, is_test_set
 from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.name_list import read_names
 from lpirc_testsets.photographs import images_in, left_out
@@ -41,6 +41,9 @@ def import_classes(
     reports = reports or Reports()
     problems = reports.problems
     require_folder(images)
+    if table is None and is_test_set(images):
+        sentence = f"{images} is a test set; name the folder of images, with a folder for each class in it"
+        raise TestSetError("import-invalid", sentence)
     notes = []
     if table is not None:
         of_files = _listed(table, problems)

@@ -21,6 +21,7 @@ import numpy as np
 from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text, utf8_text
+from lpirc_testsets.folder import no_list
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.plain_coco import read_plain_coco
 from lpirc_testsets.values import LARGEST_ID, LARGEST_NUMBER, is_name, json_value, shown
@@ -130,7 +131,10 @@ def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
     try:
         document = json_value(text)
     except ValueError as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+        sentence = (
+            f"{path}: {error}; ground truth in COCO's form is one JSON file, {LISTS}"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence) from error
     if isinstance(document, list):
         sentence = f"{path}: a list, as detections in COCO's form are, and no ground truth, which is {LISTS}"
         raise TestSetError("ground-truth-unreadable", sentence)
@@ -138,7 +142,7 @@ def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
         if not isinstance(document, dict) or not isinstance(document.get(key), list):
             raise TestSetError(
                 "ground-truth-unreadable",
-                f'{path}: not a COCO file, it has no list "{key}"',
+                no_list(path, document, key),
             )
     return document  # type: ignore[return-value]  # the loop above checks it
 

@@ -13,7 +13,7 @@ PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
 FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
 FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
 VALUE = re.compile(
-    rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?"""
+    rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|(?<![\w-])-?\w*\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?"""
 )
 
 

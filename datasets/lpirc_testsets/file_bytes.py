@@ -15,6 +15,8 @@ from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.system_failures import reason_of
 from lpirc_testsets.values import shown
 
+_SHOWN_BEFORE = 16
+_SHOWN = 36
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
 
 
@@ -71,8 +73,21 @@ def utf8_text(path: Path, content: bytes) -> str:
             raise TestSetError("ground-truth-unreadable", f"{path}: {IS_UTF16}")
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        sentence = f"{path}: byte {error.start} is not UTF-8 text; save it as UTF-8"
+        sentence = f"{path}: {_not_utf8(content, error.start)}; save it as UTF-8"
         raise TestSetError("ground-truth-unreadable", sentence) from error
+
+
+def _not_utf8(content: bytes, at: int) -> str:
+    """Return where content is not UTF-8, and the text around that place if Windows seems to have written it."""
+    begin = content.rfind(b"\n", 0, at) + 1
+    begin = max(begin, at - _SHOWN_BEFORE)
+    end = content.find(b"\n", at)
+    part = content[begin : end if end >= 0 else None][:_SHOWN].strip()
+    seen = part.decode("cp1252", "replace")
+    if not seen.isprintable() or "\ufffd" in seen or sum(map(str.isascii, seen)) < 2:
+        return f"byte {at} is not UTF-8 text"
+    line = content.count(b"\n", 0, at) + 1
+    return f"line {line} is not UTF-8; as Windows-1252 it reads {shown(seen)}"
 
 
 def is_utf16(content: bytes) -> bool:

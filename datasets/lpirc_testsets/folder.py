@@ -35,6 +35,31 @@ LABELS = "labels.csv"
 T = TypeVar("T")
 
 
+def is_test_set(folder: Path) -> bool:
+    """Return True for a folder that has what each test set has. Raises OSError."""
+    return is_file(folder / MANIFEST) and is_folder(folder / IMAGES)
+
+
+def no_place(path: Path) -> str:
+    """Return why nothing may be written there, to go on a sentence that begins with the path, or "". Raises OSError."""
+    place = path.absolute()
+    for folder in (place, *place.parents):
+        # Asked first, so that a place that cannot be read is named itself, and no file below it.
+        if not is_folder(folder):
+            continue
+        if is_test_set(folder):
+            return f"is in the test set {folder}, where nothing may be added"
+    return ""
+
+
+def no_list(path: Path | str, document: object, key: str) -> str:
+    """Return that a JSON document lacks a list that COCO files have, and what it is instead if that is known."""
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        folder = Path(path).parent
+        return f"{path}: it is the manifest of a test set; name its folder, {folder}"
+    return f'{path}: not a COCO file, it has no list "{key}"'
+
+
 @dataclass(frozen=True)
 class Category:
     """A category by the id that detections carry, and its name."""

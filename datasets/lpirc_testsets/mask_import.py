@@ -85,7 +85,10 @@ def import_masks(
     pairs = Pairs(_by_stem(found.images, images, problems), _masks(masks, problems))
     names = pairs.names(listed, problems)
     if not names and not problems.count:
-        problems.add(f"{masks}: no label map {SUFFIX} with the name of an image")
+        problems.add(
+            f"{masks}: no label map {SUFFIX} with the name of an image",
+            remedy="name the folder of label maps with --masks",
+        )
     numbers = {category.id for category in named.values()}
     sources = []
     records: list[RegionRecord] = []

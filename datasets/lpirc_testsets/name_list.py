@@ -16,7 +16,12 @@ def read_names(path: Path, problems: Problems) -> list[str]:
     A line without a name, a name that is used twice and a file without names are added to `problems`. Raises
     TestSetError `ground-truth-missing` or `ground-truth-unreadable`.
     """
-    names = [line.strip() for line in read_text(path).rstrip().splitlines()]
+    text = read_text(path)
+    if text.lstrip().startswith(("{", "[", "<")):
+        kind = "XML" if text.lstrip().startswith("<") else "JSON"
+        problems.add(f"{path}: it is {kind}, and no list of names, one a line")
+        return []
+    names = [line.strip() for line in text.rstrip().splitlines()]
     require_unique(names, path, problems)
     for number, name in enumerate(names, start=1):
         if not is_name(name):

@@ -45,7 +45,7 @@ def read_parquet(path: Path) -> Columns:
         raise TestSetError(
             "no-pyarrow",
             f"{path}: Parquet needs pyarrow, which is not installed: "
-            "pip install 'lpirc-score[parquet]'; or write the table as CSV",
+            "pip install pyarrow; or write the table as CSV",
         ) from None
     try:
         # The file alone: a table's path might also name a folder of parts.

@@ -14,7 +14,7 @@ from typing import Any
 
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes, utf8_text
-from lpirc_testsets.folder import Category, TestSet
+from lpirc_testsets.folder import Category, TestSet, no_list
 from lpirc_testsets.segmentations import require_segmentation
 from lpirc_testsets.values import LARGEST_ID, is_name, json_value, shown
 
@@ -167,7 +167,7 @@ def _document(path: str, text: str) -> dict[str, Any]:
         if not isinstance(document, dict) or not isinstance(document.get(key), list):
             raise TestSetError(
                 "ground-truth-unreadable",
-                f'{path}: not a COCO file, it has no list "{key}"',
+                no_list(path, document, key),
             )
     return document  # type: ignore[return-value]  # the loop above checks it
 

@@ -12,7 +12,9 @@ LARGEST_ID = 2**53  # detections are float64, which holds no larger integer exac
 LONGEST_NAME = 255  # as long as a file name can be
 LARGEST_NUMBER = 1e15  # pixels; the area of a box stays finite
 _EACH = 128
+_STARTS = '{["-0123456789tfnNI'
 _LONG_NUMBER = re.compile(rb"[0-9]{33}")
+_MORE_JSON = re.compile('[,:"\\]}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -66,6 +68,8 @@ def integer(text: str, name: str) -> int:
     with suppress(ValueError):
         if text.isascii() and "_" not in text and abs(value := int(text)) <= LARGEST_ID:
             return value
+    if not text.strip().lstrip("+-").isdecimal():
+        raise ValueError(f"{name} {shown(text)} is not a whole number")
     raise ValueError(f"{name} {shown(text)} is not an integer of at most 53 bits")
 
 
@@ -83,6 +87,19 @@ def json_value(text: str) -> object:
 
 def not_json(error: Exception) -> str:
     """Return why text is not JSON, from the error raised when reading it."""
+    if isinstance(error, json.JSONDecodeError):
+        rest = error.doc[error.pos :]
+        if error.msg == "Extra data" and rest.startswith(("{", "[")):
+            return f"not JSON: line {error.lineno} begins a second document, where one is needed"
+        begun = error.doc.lstrip("\ufeff \t\r\n")
+        if not begun:
+            return "not JSON: the file is empty"
+        if begun[0] not in _STARTS:
+            return f"not JSON: it begins with {shown(begun.splitlines()[0])}"
+        is_begun = begun.startswith(("{", "["))
+        is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
+        if is_begun and is_open:
+            return "not JSON: it ends in the middle, so it was cut short; copy or write it again"
     return f"not JSON: {str(error).partition('; use sys')[0]}"
 
 

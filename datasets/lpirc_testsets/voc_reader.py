@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from xml.etree import ElementTree as ET
+from xml.parsers.expat import errors as expat
 
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.file_bytes import file_bytes
@@ -21,6 +22,11 @@ from lpirc_testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
 ANNOTATIONS = "Annotations"
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
+_ENDS_EARLY = tuple(
+    expat.codes[one]
+    for one in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)
+)
+"""The parser's codes of a text that ends too early."""
 
 
 class _WithoutDtd(ET.TreeBuilder):
@@ -125,6 +131,15 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
     )
 
 
+def _why(error: Exception, data: bytes) -> str:
+    """Return why data is no XML: what the parser says, or that it is empty or ends too early."""
+    if isinstance(error, ET.ParseError) and error.code in _ENDS_EARLY:
+        if not data.strip():
+            return "it is empty"
+        return "it ends in the middle, so it was cut short; copy it again"
+    return str(error)
+
+
 def _root(path: Path) -> ET.Element:
     try:
         data = file_bytes(path, MOST_BYTES + 1)
@@ -138,7 +153,9 @@ def _root(path: Path) -> ET.Element:
         # Limited in size and without a DTD, so there are no entities to expand.
         root = ET.fromstring(data, ET.XMLParser(target=_WithoutDtd()))  # noqa: S314
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise ValueError(f"{path}: not a plain XML file: {error}") from error
+        raise ValueError(
+            f"{path}: not a plain XML file: {_why(error, data)}"
+        ) from error
     if root.tag != "annotation":
         raise ValueError(
             f"{path}: its root is <{root.tag[:40]}>, expected <annotation>"

@@ -24,6 +24,7 @@ from lpirc_testsets.yolo_layout import OF_BOX
 
 LEAST_OF_POLYGON = 7
 NAMES = ("X", "Y", "WIDTH", "HEIGHT")
+LEAST_OF_PIXELS = 2
 MOST_BEYOND = 0.5  # pixels
 
 Size = tuple[int, int]
@@ -92,15 +93,24 @@ def _of_box(
     category: int,
     size: Size,
 ) -> ObjectRecord:
-    x, y, width, height = (
-        finite_number(*one) for one in zip(cells, NAMES, strict=True)
-    )
+    values = [finite_number(*one) for one in zip(cells, NAMES, strict=True)]
+    for name, value, cell in zip(NAMES, values, cells, strict=True):
+        _require_share(name, value, cell)
+    x, y, width, height = values
     if width <= 0 or height <= 0:
         raise ValueError(f"WIDTH {cells[2]} and HEIGHT {cells[3]} must be above 0")
     left, right = _within(x - width / 2, x + width / 2, size[0], "width")
     top, bottom = _within(y - height / 2, y + height / 2, size[1], "height")
     box = (left, top, right - left, bottom - top)
     return ObjectRecord(image, category, box, box[2] * box[3])
+
+
+def _require_share(name: str, value: float, cell: str) -> None:
+    """Raise ValueError for what is far from a share of the image: the usual slip is a number of pixels."""
+    if abs(value) >= LEAST_OF_PIXELS:
+        raise ValueError(
+            f"{name} is {cell}, and a share of the image is from 0 to 1: are these pixels?"
+        )
 
 
 def _within(
@@ -126,7 +136,10 @@ def _of_polygon(
     category: int,
     size: Size,
 ) -> ObjectRecord:
-    shares = np.array([finite_number(cell, "a corner") for cell in cells])
+    values = [finite_number(cell, "a corner") for cell in cells]
+    for value, cell in zip(values, cells, strict=True):
+        _require_share("a corner", value, cell)
+    shares = np.array(values)
     points = shares.reshape(-1, 2) * size
     beyond = max(float(-points.min()), float((points - size).max()))
     if beyond > MOST_BEYOND:

@@ -17,11 +17,11 @@ DAYS=365
 say() { echo "== $*"; }
 refuse() { echo "set-up-debian.sh: $*" >&2; exit 2; }
 
-# Is there a process with this in its command line? A bare Debian has no pgrep.
+# Has a process of this system, not one of a container, this in its command line? A bare Debian has no pgrep.
 runs() {
-    for process in /proc/[0-9]*/cmdline; do
-        case $(tr '\0' ' ' <"$process" 2>/dev/null) in
-            *"$1"*) return 0 ;;
+    for process in /proc/[0-9]*; do
+        case $(tr '\0' ' ' 2>/dev/null <"$process/cmdline") in
+            *"$1"*) [ "$process/root" -ef / ] && return 0 ;;
         esac
     done
     return 1
@@ -82,17 +82,32 @@ if [ ! -e "$CONTEST/contest.toml" ]; then
 fi
 grep -q '^trusted_proxy' "$CONTEST/contest.toml" || runuser -u referee -- sed -i '1i trusted_proxy = ["127.0.0.1"]' "$CONTEST/contest.toml"
 
-say "the certificate, for $(hostname) $*"
-if [ ! -e /etc/nginx/referee.key ]; then
+say "the certificate"
+kind_of() {
+    case $1 in
+        *:*) echo IP ;; # version 6
+        *[!0-9.]*) echo DNS ;;
+        *) echo IP ;;
+    esac
+}
+if [ -e /etc/nginx/referee.key ]; then
+    echo "It is kept as it is."
+    missing=
+    for name in "$@"; do
+        check=-checkhost
+        [ "$(kind_of "$name")" = DNS ] || check=-checkip
+        case $(openssl x509 -in /etc/nginx/referee.crt -noout $check "$name") in
+            *"does match"*) ;;
+            *) missing="$missing $name" ;;
+        esac
+    done
+    [ -z "$missing" ] || echo "It is not for$missing. For another one, which boards must get again: rm /etc/nginx/referee.key, and run this again."
+else
     names="DNS:$(hostname),DNS:localhost,IP:127.0.0.1"
     for name in "$@"; do
-        case $name in
-            *:*) kind_of_name=IP ;; # version 6
-            *[!0-9.]*) kind_of_name=DNS ;;
-            *) kind_of_name=IP ;;
-        esac
-        names="$names,$kind_of_name:$name"
+        names="$names,$(kind_of "$name"):$name"
     done
+    echo "It is for $names."
     (umask 077 && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days $DAYS \
         -subj /CN=referee -addext "subjectAltName=$names" -keyout /etc/nginx/referee.key -out /etc/nginx/referee.crt 2>/dev/null) \
         || {
@@ -146,6 +161,8 @@ if [ ! -d /run/systemd/system ]; then
         echo "Start nginx yourself:"
         echo "  nginx"
     fi
+    echo "Then ask, from a board that has a copy of /etc/nginx/referee.crt:"
+    echo "  curl --cacert referee.crt https://${1:-$(hostname)}/v1/health"
     exit 0
 fi
 systemctl daemon-reload

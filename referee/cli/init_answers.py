@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.number_type import Number
-from referee.cli.number_types import WholeNumber
+from referee.cli.number_types import Accuracy, WholeNumber
 from referee.config.contest_text import ATTEMPTS, BACKUP_FOLDER, LEAST_MAP, Answers
 
-MAP = Number(0, 1)
+MAP = Accuracy()
 
 attempts_option = click.option(
     "--attempts",

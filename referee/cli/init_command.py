@@ -27,6 +27,7 @@ from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
 from referee.config.contest_text import config_text, repeated_images
+from referee.config.missing_contest import near_contest
 from referee.contest import (
     create_contest,
     place_of,
@@ -34,8 +35,10 @@ from referee.contest import (
     require_task,
     require_truth,
 )
+from referee.errors import RefereeError
 from referee.findings.backup_folder import make_backup_folder, require_backup_folder
 from referee.findings.rule_findings import unguarded
+from referee.presence import is_there
 
 DEFAULT_IMAGES = 200
 DEFAULT_CATEGORIES = 10
@@ -166,12 +169,23 @@ def serve(
 
     listen = listening(host, port, tls_cert, tls_key)
     if needs_setup(folder):
+        _require_no_slip(folder)
         set_up(folder, listen, partial(_say, None), parent)
         return
     config = read_config(folder)
     require_addresses(folder, config)
     guard = None if listen.is_of_this_machine else unguarded(config)
     serve_contest(folder, listen, partial(_say, guard), parent)
+
+
+def _require_no_slip(folder: Path) -> None:
+    """Raise RefereeError `contest-missing` for a missing folder that is called nearly as a contest beside it."""
+    near = "" if is_there(folder) else near_contest(folder, CONFIG_NAME)
+    if near:
+        new = f"For a new contest: referee setup {shlex.quote(str(folder))}"
+        raise RefereeError(
+            "contest-missing", f"There is no folder {folder}.{near} {new}"
+        )
 
 
 @click.command()

@@ -13,7 +13,11 @@ from referee.cli.score_text import print_score, print_standing
 from referee.cli.shared_options import contest_folder, run_number
 from referee.clock import Clock
 from referee.contest import open_contest
+from referee.judging.jury_decisions import require_decisions
 from referee.judging.run_figures import current_judgement, figures_of
+
+NONE = {"judged_utc": "none"}
+"""What identifies no judgement: the server says why there is none."""
 
 
 def _number(command: Any) -> Any:
@@ -45,7 +49,7 @@ def publish(number: int, folder: Path, *, yes: bool) -> None:
 
 def _decide(what: str, number: int, folder: Path, *, yes: bool) -> None:
     seen = _shown(number, folder)
-    if not yes:
+    if not yes and seen != NONE:
         _ask(f"{what.capitalize()} this judgement?")
     click.echo(ask(folder, f"/runs/{number}/{what}", seen)["sentence"])
 
@@ -67,9 +71,10 @@ def _shown(number: int, folder: Path) -> dict[str, str]:
     """Print the current judgement of a run, and return what identifies it; without one the server refuses."""
     with open_contest(folder, only_looks=True, as_served=True) as contest:
         run = contest.store.runs.get(number)
+        require_decisions(contest, number)
         judged = current_judgement(contest, run)
         if judged is None:
-            return {"judged_utc": "none"}
+            return NONE
         review = contest.store.reviews.latest().get(number)
         print_score(run, judged)
         print_standing(figures_of(contest, run, Clock().utc()))

@@ -55,16 +55,32 @@ def print_listing(
 
 
 def in_form(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for the form; if several are given, the last one is used."""
+    """Add the options for the form, of which one may be given."""
     for form, words in (
         ("html", "a complete page for a web site"),
         ("csv", "CSV"),
         ("json", "JSON"),
     ):
         command = click.option(
-            f"--{form}", "form", flag_value=form, help=f"Print {words}."
+            f"--{form}",
+            f"as_{form}",
+            is_flag=True,
+            expose_value=False,
+            callback=partial(_keep_form, form),
+            help=f"Print {words}.",
         )(command)
     return command
+
+
+def _keep_form(
+    form: str, context: click.Context, _option: click.Parameter, given: bool
+) -> None:
+    """Keep the given form as the parameter `form`, None if none was given. Raises UsageError for a second one."""
+    earlier = context.params.setdefault("form", None)
+    if given and earlier is not None:
+        raise click.UsageError(f"Give --{earlier} or --{form}, not both.", context)
+    if given:
+        context.params["form"] = form
 
 
 def _cells(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:

@@ -12,13 +12,13 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
-from lpirc_score.cli.suggestions import drop_misleading
+from lpirc_score.cli.suggestions import suggest_meant
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
-from referee.errors import RefereeError
+from referee.errors import ContestMissing, RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
@@ -118,6 +118,18 @@ def _failures_stated() -> Iterator[None]:
         sys.exit(1)
 
 
+@contextmanager
+def _source_named(ctx: click.Context) -> Iterator[None]:
+    """Make the error about a contest that is missing tell how its folder is named, if no option named it."""
+    try:
+        yield
+    except ContestMissing as error:
+        # Imported late: few commands fail, and the list of commands needs no options.
+        from referee.cli.shared_options import with_source
+
+        raise with_source(error, ctx) from error
+
+
 class Boundary(click.Group):
     """The command group. It imports a command's module only when the command is named, and prints errors as one line.
 
@@ -144,7 +156,7 @@ class Boundary(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            drop_misleading(error)
+            suggest_meant(error)
             words = "write a command first, then its options: referee COMMAND"
             raise click.UsageError(
                 f"{error.format_message()} If it belongs to a command, {words} {error.option_name}",
@@ -200,10 +212,10 @@ class Boundary(click.Group):
         # A file name may have characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
-            with _failures_stated():
+            with _failures_stated(), _source_named(ctx):
                 return super().invoke(ctx)
         except click.UsageError as error:
-            drop_misleading(error)
+            suggest_meant(error)
             raise _with_folder(_with_commands(error)) from error
 
 

@@ -6,9 +6,16 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.number_type import Number
+from referee.given_units import as_number, of_unit, too_high
+
+ALL = "--all"
+SECONDS = "any_s"
+"""A key whose unit is seconds."""
+
 
 class WholeNumber(click.IntRange):
-    """A whole number within limits."""
+    """A whole number within limits; an option that is called like a key, as window_s, has the unit of that."""
 
     def convert(
         self,
@@ -20,8 +27,70 @@ class WholeNumber(click.IntRange):
         try:
             int(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            self.fail(_not_a("whole number", value, _key(param)), param, ctx)
         return super().convert(value, param, ctx)
+
+
+def _key(param: click.Parameter | None) -> str:
+    return (param and param.name) or ""
+
+
+def _not_a(kind: str, value: Any, key: str) -> str:
+    """Return the sentence for a value that is no number, with its unit and, if it is written with one, its number."""
+    return f"{value!r} is not a {kind}{of_unit(key)}{as_number(key, value)}."
+
+
+class RealNumber(Number):
+    """A number within limits, of seconds where the option is one of seconds, whatever it is called."""
+
+    def __init__(
+        self,
+        least: float | None = None,
+        most: float | None = None,
+        *,
+        is_seconds: bool = False,
+    ) -> None:
+        super().__init__(least, most)
+        self._is_seconds = is_seconds
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the number. Fails for what is none, and for one beyond the limits."""
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            key = SECONDS if self._is_seconds else _key(param)
+            self.fail(_not_a("number", value, key), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Accuracy(RealNumber):
+    """The least accuracy of a ranked run: a share below 1, since by 1 no run would be ranked."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the share. Fails for 1, and for what is above it: per cent, perhaps."""
+        try:
+            share = super().convert(value, param, ctx)
+        except click.BadParameter:
+            advice = too_high(value)
+            if not advice:
+                raise
+            self.fail(advice, param, ctx)
+        if advice := too_high(share):
+            self.fail(advice, param, ctx)
+        return share
 
 
 class RunNumber(WholeNumber):
@@ -36,9 +105,13 @@ class RunNumber(WholeNumber):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """Return the number. Fails with a hint at the list of runs."""
+        """Return the number. Fails with a hint at the list of runs, and at the option for all of them."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
             words = "is not the number of a run, such as 1; see: referee run list"
+            known = [] if ctx is None else ctx.command.params
+            is_all = str(value).strip().casefold() in ("all", "*")
+            if ctx is not None and is_all and any(ALL in one.opts for one in known):
+                words = f"is not the number of a run; for all: {ctx.command_path} {ALL}"
             self.fail(f"{value!r} {words}", param, ctx)

@@ -12,7 +12,10 @@ from referee.cli.shared_options import any_path, contest_folder
 from referee.cli.team_command import password_of
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.registration.registered_names import require_operator_name
+from referee.registration.registered_names import (
+    require_operator_name,
+    require_password,
+)
 
 
 @click.group()
@@ -30,7 +33,9 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
     require_operator_name(name)
     with open_contest(folder) as contest:
-        hashed = hash_password(password_of(password_file))
+        password = password_of(password_file)
+        require_password(password)
+        hashed = hash_password(password)
         with act(contest.store, "operator-add", name=name.strip()) as under_way:
             contest.store.operators.add(name.strip(), hashed, Clock().utc(), under_way)
     click.echo(f"Registered {name.strip()}, who can log in at /operator/.")

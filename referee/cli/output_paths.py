@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from lpirc_testsets.folder import IMAGES, MANIFEST
+from lpirc_score.cli.score_options import AnyPath
+from lpirc_testsets.folder import no_place
 from referee.config import CONFIG_NAME
 from referee.config.tracks import MODELS
 from referee.journal.place import JOURNAL_NAME
@@ -32,11 +33,8 @@ FILE_FORMATS = (ZIP, *OTHER_FORMATS)
 ELSEWHERE = "name another place"
 
 
-class Place(click.Path):
+class Place(AnyPath):
     """A path that a command writes to; it is refused inside a test set."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
 
     def convert(
         self,
@@ -52,15 +50,8 @@ class Place(click.Path):
 
     def problem_of(self, path: Path) -> str:
         """Return why nothing may be written there, as the end of a sentence that begins with the path, or ""."""
-        place = path.absolute()
-        for folder in (place, *place.parents):
-            # Asked first, so that a place that cannot be read is named itself, and no file below it.
-            if not is_folder(folder):
-                continue
-            if is_file(folder / MANIFEST) and is_folder(folder / IMAGES):
-                where = f"is in the test set {folder}, where nothing may be added"
-                return f"{where}; {ELSEWHERE}"
-        return ""
+        problem = no_place(path)
+        return f"{problem}; {ELSEWHERE}" if problem else ""
 
 
 class FolderToMake(Place):

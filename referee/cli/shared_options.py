@@ -10,15 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from lpirc_score.cli.number_type import Number
-from referee.cli.number_types import RunNumber, WholeNumber
-from referee.errors import RefereeError
+from lpirc_score.cli.score_options import AnyPath
+from referee.cli.number_types import RealNumber, RunNumber, WholeNumber
+from referee.errors import ContestMissing, RefereeError
 
 if TYPE_CHECKING:
     from referee.web.listener import Listen
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+VARIABLE = "REFEREE_CONTEST"
+CONTEST_FROM = "referee.contest-from"
+"""The folder and the source of a --contest that was not written, in the context's `meta`."""
+NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
+NAMED_BY_OPTION = ("station", "heat")
+OF_WORDS = ("reason", "note", "text")
+"""Parameters whose values are several words, which need quotes."""
+"""Parameters whose values people write without their options."""
 
 
 class ContestOption(click.Option):
@@ -29,21 +40,52 @@ class ContestOption(click.Option):
     ) -> tuple[Any, list[str]]:
         """Read the option; `args` are the arguments that are left over."""
         if args and not ctx.resilient_parsing:
-            command = f"{ctx.command_path} --contest {shlex.quote(args[0])}"
-            ctx.fail(
-                f"The argument {args[0]!r} is one too many; if it is the contest's folder, write: {command}"
-            )
-        return super().handle_parse_result(ctx, opts, args)
+            ctx.fail(_one_too_many(ctx, args[0]))
+        given, left = super().handle_parse_result(ctx, opts, args)
+        source = ctx.get_parameter_source(self.name or "")
+        if source in NOT_AT_THE_COMMAND_LINE:
+            ctx.meta[CONTEST_FROM] = given, source
+        return given, left
 
 
-any_path = click.Path(path_type=Path)
+def _one_too_many(ctx: click.Context, given: str) -> str:
+    """Return the sentence for a surplus argument, with the options before which it may belong."""
+    quoted = shlex.quote(given)
+    said = f"The argument {given!r} is one too many;"
+    named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
+    if named and not Path(given).is_dir():
+        ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
+        return f"{said} write what it is: {ways}, or --contest {quoted}"
+    folder = f"{ctx.command_path} --contest {quoted}"
+    texts = [one for one in ctx.command.params if one.name in OF_WORDS]
+    if texts:
+        option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
+        return f"{said} put several words in quotes: {option}; or write {folder}"
+    return f"{said} if it is the contest's folder, write: {folder}"
+
+
+def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:
+    """Return the error about a contest that is missing; if no option named its folder, say how one does."""
+    given, source = ctx.meta.get(CONTEST_FROM, (None, None))
+    if given != missing.folder:
+        return missing
+    if source is ParameterSource.ENVIRONMENT:
+        sentence = f"{VARIABLE} is set to {str(given)!r}: {missing.sentence}"
+        return RefereeError(missing.code, sentence)
+    advice = (
+        f"Name the contest's folder with --contest FOLDER, or export {VARIABLE}=FOLDER."
+    )
+    return RefereeError(missing.code, f"{missing.what} {advice}")
+
+
+any_path = AnyPath()
 contest_folder = click.option(
     "--contest",
     "folder",
     cls=ContestOption,
     type=any_path,
     default=Path(),
-    envvar="REFEREE_CONTEST",
+    envvar=VARIABLE,
     help="The contest folder; default: $REFEREE_CONTEST, or the current folder.",
 )
 port_option = click.option(
@@ -95,7 +137,9 @@ def _above_0_s(
     return value
 
 
-seconds_option = partial(click.option, type=Number(), callback=_above_0_s)
+seconds_option = partial(
+    click.option, type=RealNumber(is_seconds=True), callback=_above_0_s
+)
 
 
 def listening_options(command: Command) -> Command:

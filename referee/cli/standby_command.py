@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.number_type import Number
 from lpirc_score.files.atomic_write import write_atomically
+from referee.cli.number_types import RealNumber
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, read_config, toml_table
@@ -39,7 +39,7 @@ _PATH = re.compile(
 @click.option(
     "--after",
     "after_s",
-    type=Number(2.0, 3600.0),
+    type=RealNumber(2.0, 3600.0),
     default=AFTER_S,
     show_default=True,
     help="Seconds of silence after which the first host is dead.",

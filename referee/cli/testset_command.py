@@ -25,6 +25,8 @@ from referee.cli.testset_output import (
 )
 from referee.cli.testset_stats import power_command, sheet_command, stats_command
 
+PERCENT = 100
+
 
 @click.group()
 def testset() -> None:
@@ -142,15 +144,18 @@ def split_command(
         raise click.UsageError(
             f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20."
         )
+    shares = [int(word) for word in words]
+    if sum(shares) != PERCENT:
+        taken = ", ".join(f"{PERCENT * one / sum(shares):.4g} %" for one in shares)
+        note = f"--parts {parts} add up to {sum(shares)}, so the parts have {taken}."
+        click.echo(f"referee: note: {note}", err=True)
     test_set = load_test_set(folder)
     outs = [
         out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)
     ]
     for one in outs:
         require_new(one)
-    for one, rows in zip(
-        outs, split(test_set, [int(word) for word in words], seed), strict=True
-    ):
+    for one, rows in zip(outs, split(test_set, shares, seed), strict=True):
         with reporting(show, as_json=as_json) as reports:
             made = write_selection(test_set, rows, one, reports)
         report(made, as_json=as_json)

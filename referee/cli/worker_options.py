@@ -52,8 +52,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
         from referee.workers.cluster import ClusterWorkers
     except ImportError:
         sentence = (
-            "--cluster needs Dask, which is not installed: "
-            "pip install 'lpirc-referee[cluster]'"
+            "--cluster needs Dask, which is not installed: pip install dask distributed"
         )
         raise RefereeError("no-dask", sentence) from None
     return ClusterWorkers(cluster, count, partial(click.echo, err=True))

@@ -7,7 +7,6 @@ its comments. Does not know how the values are used.
 from __future__ import annotations
 
 import re
-import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.system_failures import reason_of
-from referee.config.contest_problems import LONGEST_WINDOW_S, contest_problems
+from referee.config.contest_problems import (
+    LONGEST_WINDOW_S,
+    PUBLISH_BY,
+    contest_problems,
+)
 from referee.config.contest_values import (
     PRIZE_RULES,
     Backup,
@@ -27,11 +30,13 @@ from referee.config.contest_values import (
     Station,
 )
 from referee.config.journal_table import Journal
+from referee.config.missing_contest import missing_contest
 from referee.config.rule_table import RuleTable
 from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
-from referee.errors import RefereeError
+from referee.errors import BadSetting, RefereeError
+from referee.given_units import as_number, of_unit
 from referee.networks import network
 from referee.presence import not_accessible
 
@@ -46,6 +51,7 @@ __all__ = [
     "Prize",
     "Station",
     "config_of",
+    "place_of_key",
     "read_config",
     "toml_table",
 ]
@@ -59,6 +65,7 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
     "journal": Journal,
     "rule": RuleTable,
 }
+NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -72,9 +79,7 @@ def read_config(folder: Path) -> ContestConfig:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        make = f"referee init {shlex.quote(str(folder))}, or in the browser: referee setup {shlex.quote(str(folder))}"
-        sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
-        raise RefereeError("contest-missing", sentence) from None
+        raise missing_contest(folder, CONFIG_NAME) from None
     except NotADirectoryError:
         sentence = f"{folder} is a file, and a contest is a folder; check the path."
         raise RefereeError("contest-missing", sentence) from None
@@ -96,6 +101,21 @@ def config_of(path: Path, text: str) -> ContestConfig:
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
+
+
+def _in_quotes(value: object) -> str:
+    """Return what a text must be; a number is shown as one."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f'a text in quotes: "{value}"'
+    return "a text in quotes"
+
+
+def place_of_key(where: Path | str, key: str) -> str:
+    """Return where a key at the top of a file stands, as "contest.toml, line 4"; a name that is no path stays."""
+    if isinstance(where, str):
+        return where
+    text = where.read_text(encoding="utf-8-sig")
+    return ", ".join([str(where), *_Table(where, text).line(key)])
 
 
 def _unreadable(path: Path, reason: str) -> RefereeError:
@@ -131,7 +151,7 @@ class _Table:
             f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
         )
         where = [str(self.path), *self.line(key), *([one] if one else [])]
-        return RefereeError("bad-config", f"{', '.join(where)}: {words}")
+        return BadSetting(", ".join(where), words)
 
     def line(self, key: str) -> list[str]:
         """Return the line of the key, else of its table, as a list; an empty list for an inline value."""
@@ -182,7 +202,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), **rest)
     for name, number, key, words in contest_problems(config):
         where = [str(top.path), *replace(top, name=name, number=number).line(key)]
-        raise RefereeError("bad-config", f"{', '.join(where)}: {words}")
+        raise BadSetting(", ".join(where), words)
     return config
 
 
@@ -235,10 +255,13 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {
-            "str": "a string",
+            "str": _in_quotes(value),
             "bool": "true or false",
-            "int": "a whole number",
-        }.get(kind, "a number")
+            "int": f"a whole number{of_unit(key)}",
+        }.get(kind, f"a number{of_unit(key)}")
+        if choice := NUMBERS_OF_MEANING.get(key):
+            words = choice.removeprefix("must be ").removesuffix(".")
+        words += as_number(key, value)
         raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value

@@ -20,10 +20,11 @@ from typing import Any
 from lpirc_score.files.atomic_write import write_atomically
 from referee.config import CONFIG_NAME, config_of, read_config, toml_table
 from referee.config.toml_edits import Edit, edited, value_in
-from referee.errors import RefereeError
+from referee.errors import BadSetting, RefereeError
 from referee.presence import not_accessible
 
 BOM = b"\xef\xbb\xbf"
+NOTHING_WRITTEN = "Nothing was written."
 FREE = "free some space on its disk"
 WAYS_OUT = {
     errno.ENOSPC: FREE,
@@ -51,6 +52,14 @@ class SettingsChanged(RefereeError):
             f"{told or 'the values of this form are the same'}. Look, and send the form again to write yours.",
         )
         self.conflicts = tuple(conflicts)
+
+
+class SettingRefused(RefereeError):
+    """A change was refused: `words` say why, with the names of keys; the file stays as it was."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__("bad-config", f"{words} {NOTHING_WRITTEN}")
+        self.words = words
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,10 @@ def change_settings(
         changes = list(differences(file.text, text))
         if not changes:
             return []
-        config_of(file.path, text)
+        try:
+            config_of(file.path, text)
+        except BadSetting as error:
+            raise SettingRefused(error.words) from error
         on_record(changes)
         _require_same(file, edits)
         _replace(file, text)

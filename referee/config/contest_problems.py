@@ -24,12 +24,14 @@ from referee.config.journal_table import journal_problems
 from referee.config.name_rule import name_problem, shown_name
 from referee.config.rule_table import rule_problems
 from referee.config.tracks import track_problems
+from referee.given_units import per_cent
 from referee.networks import network
 
 LONGEST_WINDOW_S = 24 * 3600
 
 
 MOST_WHO_PUBLISH = 2
+PUBLISH_BY = "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes)."
 
 
 LONGEST_IDLE_S = 30.0  # arming takes longer by this and by settle_s
@@ -119,21 +121,17 @@ def _name_problems(config: ContestConfig) -> Iterator[Problem]:
                 words = f"the {kind} name {shown_name(name)} {odd}."
                 yield f"{kind}s", number, "name", words
             if name in names[: number - 1]:
-                yield (
-                    f"{kind}s",
-                    number,
-                    "name",
-                    f"the {kind} name {name!r} is given twice.",
-                )
+                words = f"the {kind} name {name!r} is given twice."
+                yield f"{kind}s", number, "name", words
+            elif name.casefold() in map(str.casefold, names[: number - 1]):
+                words = f"another {kind}'s name differs from {name!r} only in capitals, which a hall cannot tell apart."
+                yield f"{kind}s", number, "name", words
 
 
 def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     """Yield wrong values of the contest day's keys, each with what it must be."""
     if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
-        yield (
-            "publish_by",
-            "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes).",
-        )
+        yield "publish_by", PUBLISH_BY
     if config.board_url and not config.board_url.startswith(("http://", "https://")):
         yield "board_url", "must begin with http:// or https://, as a phone opens it."
     elif len(config.board_url.split()) > 1 or not config.board_url.isprintable():
@@ -160,7 +158,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     if config.least_map is not None and config.least_map > 1:
         yield (
             "least_map",
-            f"least_map = {config.least_map:g} must be an accuracy, at most 1.",
+            f"least_map = {config.least_map:g} must be an accuracy, at most 1{per_cent(config.least_map)}.",
         )
     if not config.stations:
         yield (

@@ -7,10 +7,14 @@ import tomllib
 from collections.abc import Sequence
 from datetime import date, time
 
+from referee.given_units import as_number, unit_of
+
 LONGEST_LINE = 120
 """Characters of a line that a sentence shows."""
 TIME_FORM = "2027-06-20T15:30:00+02:00"
 """A time with its offset from UTC, as contest.toml has it."""
+SEVERAL = ("stations", "tracks", "prizes")
+"""The tables of which there may be several."""
 ANY = "a text stands in quotes, true and false are written small, and each key and table once"
 
 _QUOTED = r""""(?:[^"\\]|\\.)*"|'[^']*'"""
@@ -30,6 +34,7 @@ _SLIPS: Sequence[tuple[str, str]] = (
     (r"=", "one = stands between a key and its value"),
     (r"[+-]?\.\d", "a number begins with a digit, as in 0.5"),
     (r"0\d", "a number has no 0 in front"),
+    (r"[^\[].*,$", "no comma stands at the end of a line"),
     (r".*;$", "no ; stands at the end of a line"),
     (r"'.*'.+'$", 'a text with an apostrophe stands in double quotes: "..."'),
     (r'"[^"]*\\[^"]*"', "in a path write / instead of \\"),
@@ -60,16 +65,24 @@ def remedy(text: str, number: int) -> str:
     line = shown_line(lines[number - 1])
     if _is_toml(line):  # alone it is right, so it disagrees with the lines before
         if _is_toml("\n".join(lines[: number - 1])):
+            if table := re.fullmatch(rf"\[\s*({'|'.join(SEVERAL)})\s*\]", line):
+                one = f"[[{table[1]}]]"
+                return (
+                    f"a further one begins with {one}, in two brackets, as each of them"
+                )
             return "the file has it already; each key and each table stands once"
         return "a list or text that begins above it has no end"
     if re.match(r"\[+[^\]=]*\]?$", line):
         return "a table's name stands in brackets, such as [backup] or [[stations]]"
+    if line.startswith((";", "//", "--")):
+        return "a comment begins with #"
     assigned = _KEY_AND_VALUE.match(line)
     if assigned is None:
         return "a key of one word and its value have = between them: window_s = 600"
     for form, words in _SLIPS:
         if re.match(form, assigned[1]):
-            return words
+            key = line.partition("=")[0].strip()
+            return words + (as_number(key, assigned[1]) if unit_of(key) else "")
     return ANY
 
 

@@ -38,7 +38,8 @@ def about_unknown(key: str, known: Sequence[str]) -> str:
     TOML takes a line below a table's header as that table's, so a key appended to the file often stands too low.
     """
     if places := _places(key):
-        return f"unknown key {key!r} in this table; move its line to {places}."
+        missing = ", whose line may be missing above it" if "[[" in places else ""
+        return f"unknown key {key!r} in this table; move its line to {places}{missing}."
     if closest(key, known) is not None:
         return f"unknown key {key!r}.{did_you_mean(key, known)}"
     anywhere = set().union(*map(_keys, PLACES.values()))

@@ -19,6 +19,7 @@ from referee.findings.backup_folder import require_can_hold
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
 from referee.journal.place import behind_text, is_shared, journal_folder
+from referee.judging.freeze import Freeze
 from referee.presence import is_folder, is_there
 from referee.seams import Finding
 from referee.store import DATABASE_NAME, Store
@@ -115,11 +116,17 @@ def look_whether_behind(contest: Contest) -> Iterator[Finding]:
 
 
 def look_at_freeze(contest: Contest) -> Iterator[Finding]:
-    """Check that the board of a contest without runs is not frozen from its first start."""
+    """Check that the board is not frozen by the next start for a time that is over."""
     freeze_at = contest.config.freeze_at
-    if freeze_at is None or Clock().utc() < freeze_at or contest.store.runs.find():
+    now = Clock().utc()
+    if freeze_at is None or now < freeze_at:
         return
     words = "is past, so the board shows no run; write a time to come, or remove it"
+    if contest.store.runs.find():
+        freeze = Freeze(contest.store.published.get(), freeze_at)
+        if freeze.is_on or not freeze.is_due(now):
+            return
+        words = "is over: the board freezes at the next start; write a time to come, or remove it"
     sentence = f"freeze_at = {freeze_at.isoformat()} {words}."
     yield Finding("frozen-already", sentence, is_advice=True)
 

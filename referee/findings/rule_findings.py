@@ -155,6 +155,15 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
             "attempts = 0: a team may run as often as it is armed, and its best run counts, so a lucky run wins; "
             f"write attempts = {ATTEMPTS} (for one more attempt: referee run arm --anyway, which is recorded).",
         )
+    for key, least in (
+        ("least_map", config.least_map),
+        ("least_accuracy", config.rule.least_accuracy),
+    ):
+        if least == 1:
+            yield (
+                "least-map-unreachable",
+                f"{key} = 1: it is an accuracy of 100 %, so no run reaches it; write {key} = 0.01 for 1 %.",
+            )
     repeated = repeated_images(config.attempts, config.images.per_attempt, images)
     if repeated is not None:
         yield (

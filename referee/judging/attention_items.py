@@ -71,9 +71,15 @@ class Attention:
         }
 
 
+REASON_OPTIONS = {"void": "--reason", "review": "--note"}
+"""The options of commands that take no act without its reason."""
+
+
 def act_of_run(label: str, number: int, what: str, **send: str) -> Act:
     """Return an act on a run, with its command."""
     command = f"referee run {what} {number}"
     if what == "judge":
         command = f"referee judge {number}"
+    elif what in REASON_OPTIONS:
+        command += f' {REASON_OPTIONS[what]} "\N{HORIZONTAL ELLIPSIS}"'
     return Act(label, f"{OPERATOR}/runs/{number}/{what}", send, command)

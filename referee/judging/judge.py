@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score import Evaluation, evaluate
+from lpirc_score import Evaluation
 from lpirc_score.analysis.halves import mean_of_categories
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import Truth
 from lpirc_score.tasks.truth_reading import truth_of
@@ -272,7 +273,7 @@ def evaluate_rows(
     """Evaluate rows (n, 7) by the contest's metric; they are in order of arrival, with the test set's image numbers."""
     metric = contest.config.metric
     digest = contest.test_set.digest
-    return evaluate(
+    return evaluated(
         ground_truth,
         scored_detections(rows, metric),
         metric,

@@ -191,11 +191,16 @@ def _who_confirmed(
     return None
 
 
-def _require_judged(contest: Contest, number: int) -> None:
-    run = contest.store.runs.get(number)
+def require_decisions(contest: Contest, number: int) -> None:
+    """Raise RefereeError `nothing-to-publish` for a contest whose judgements are public without a decision."""
     if not contest.config.publish_by:
         sentence = "publish_by is 0 in contest.toml, so a judgement is public at once: there is nothing to publish."
         raise RefereeError("nothing-to-publish", sentence, run=number)
+
+
+def _require_judged(contest: Contest, number: int) -> None:
+    run = contest.store.runs.get(number)
+    require_decisions(contest, number)
     if run.state is RunState.VOID:
         rows = contest.store.database.rows
         raise RefereeError("run-state", void_sentence(rows, number), run=number)

@@ -209,7 +209,7 @@ def _parquet(sent: Columns) -> tuple[str, bytes]:
         raise RefereeError(
             "no-pyarrow",
             "Parquet needs pyarrow, which is not installed: "
-            "pip install 'lpirc-referee[parquet]'; or export --format csv",
+            "pip install pyarrow; or export --format csv",
         ) from None
     texts = {name: pa.array(sent[name], pa.string()) for name in ("file", "name")}
     file = io.BytesIO()

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score import Detections, evaluate, lists_ties_by_image
+from lpirc_score import Detections, lists_ties_by_image
 from lpirc_score.analysis.halves import HALVES, SEED, half_averages
 from lpirc_score.detections.plausibility import Implausible, implausible
 from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import engine_of
@@ -179,20 +180,20 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     """Return the result without `halves`. Raises RefereeError as `evaluate` does."""
     objects = object_digests(given.ground_truth)
     rows, unserved = served_rows(given)
-    evaluated = {CONTEST: (given.metric, rows)}
+    judged = {CONTEST: (given.metric, rows)}
     if given.metric != PUBLISHED:
-        evaluated[PUBLISHED] = (PUBLISHED, rows)
+        judged[PUBLISHED] = (PUBLISHED, rows)
     if len(unserved) and not given.count_unserved:
-        evaluated[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
+        judged[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
     maps = {}
     aps = {}
-    for what, (metric, its_rows) in evaluated.items():
+    for what, (metric, its_rows) in judged.items():
         ground_truth, its_rows = of_categories(
             given.ground_truth,
             its_rows,
             changed(objects, known),
         )
-        found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
+        found = evaluated(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
         maps[what] = found.map or 0.0

@@ -1,4 +1,4 @@
-"""The names that a team and an operator may have."""
+"""The names that a team and an operator may have, and how long an operator's password must be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from referee.errors import RefereeError
 
 LONGEST_NAME = 60
 """Longest name of an operator."""
+SHORTEST_PASSWORD = 8
+"""Characters of the shortest password of an operator."""
 
 
 def team_problem(
@@ -20,6 +22,8 @@ def team_problem(
     if not team.strip():
         of = f" ({affiliation!r})" if affiliation else ""
         return f"the team's name is blank{of}; write a name"
+    if team != team.strip():
+        return f"{team!r} begins or ends with a blank; leave it out"
     for name in (team, affiliation or ""):
         if odd := name_problem(name):
             return f"{shown_name(name)} {odd}"
@@ -53,3 +57,10 @@ def require_operator_name(name: str) -> None:
     if is_reserved(name):
         sentence = f"The log uses the name {name.strip()!r} for the operator key or a command; choose another name."
         raise RefereeError("operator-name", sentence)
+
+
+def require_password(password: str) -> None:
+    """Raise RefereeError `password-short` unless a password is long enough for a hall full of guessers."""
+    if len(password) < SHORTEST_PASSWORD:
+        sentence = f"The password has {len(password)} characters; choose one of {SHORTEST_PASSWORD} or more."
+        raise RefereeError("password-short", sentence)

@@ -31,6 +31,10 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
     return teams_in(text_of_list(content, str(file)), str(file), present)
 
 
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How the files of spreadsheets begin: a ZIP archive, or a compound file of before 2007."""
+
+
 class OtherEncoding(RefereeError):
     """A list that is not in UTF-8; `guess` is its text as a spreadsheet of Windows would have written it."""
 
@@ -40,7 +44,10 @@ class OtherEncoding(RefereeError):
 
 
 def text_of_list(content: bytes, source: str) -> str:
-    """Return the text of a list in UTF-8, or in UTF-16 with its mark. Raises OtherEncoding."""
+    """Return the text of a list in UTF-8, or in UTF-16 with its mark. Raises OtherEncoding; RefereeError for others."""
+    if content.startswith(WORKBOOKS):
+        sentence = f'{source} is a workbook of a spreadsheet, and no CSV; save it as "CSV UTF-8". Nothing is imported.'
+        raise RefereeError("bad-team-list", sentence)
     is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if is_utf_16 else "utf-8-sig")

@@ -14,7 +14,7 @@ from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets.file_bytes import file_bytes
 from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config
-from referee.errors import RefereeError
+from referee.errors import ContestMissing, RefereeError
 from referee.judging.freeze import Freeze
 from referee.judging.jury_decisions import NOT_PUBLISHED, awaited
 from referee.judging.ranking import Standing
@@ -120,6 +120,8 @@ def read_season(
         try:
             one = _bundle(path, pins) if is_file(path) else _folder(path, now, pins)
             found.append(one)
+        except ContestMissing as error:
+            problems.append(f"{path} is left out: {error.what}")
         except RefereeError as error:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:

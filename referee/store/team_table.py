@@ -72,14 +72,21 @@ class TeamTable:
 
     def password_hash(self, team: str) -> str | None:
         """Return the password hash of a team, or None if it is unknown or disabled."""
-        sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
+        password_hash, is_disabled = self.log_in_of(team)
+        return None if is_disabled else password_hash
+
+    def log_in_of(self, team: str) -> tuple[str | None, bool]:
+        """Return the password hash of a team, None if it is unknown, and whether the team is disabled."""
+        sql = "SELECT password_hash, disabled FROM teams WHERE name = ?"
         try:
             rows = self._database.rows(sql, team)
         except (
             UnicodeEncodeError
         ):  # JSON can name half of a surrogate pair, UTF-8 cannot
-            return None
-        return str(rows[0]["password_hash"]) if rows else None
+            return None, False
+        if not rows:
+            return None, False
+        return str(rows[0]["password_hash"]), bool(rows[0]["disabled"])
 
     def all(self) -> dict[str, bool]:
         """Return all teams by name; the value is True if the team is disabled."""

@@ -45,7 +45,7 @@ class Callers:
 
 def _no_token(header: str, scheme: str) -> str:
     """Return why a request has no token; of the header only its first word may be shown, if it is a known scheme."""
-    send = "send Authorization: Bearer <token>, with the token of the log-in."
+    send = "send Authorization: Bearer <token>, with the token of the log-in (POST /v1/session)."
     if not header.strip():
         return f"The request bears no token; {send}"
     if scheme.lower().rstrip(":") in SCHEMES:

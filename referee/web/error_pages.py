@@ -16,6 +16,7 @@ from werkzeug.http import parse_accept_header, parse_cookie
 
 from referee.web.html_pages import SECURITY_HEADERS, THEMES, rendered
 from referee.web.http_answers import Answer, Environ, Stream
+from referee.web.page_sentences import without_commands
 
 OF_BROWSERS = frozenset({"text/html", "application/xhtml+xml"})
 OF_PROGRAMS = frozenset({"application/json", "application/problem+json"})
@@ -67,7 +68,7 @@ def _page(environ: Environ, status: int, problem: dict[str, Any]) -> str:
         theme=theme if theme in THEMES else None,
         status=status,
         title=problem["title"],
-        sentence=problem["detail"],
+        sentence=without_commands(problem["detail"]),
         code=problem["code"],
         retry_after_s=problem.get("retry_after_s"),
         ways=ways,

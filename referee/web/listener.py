@@ -108,10 +108,15 @@ def require_certificate(listen: Listen) -> None:
             listen.tls_cert, listen.tls_key, password=""
         )
     except (OSError, ValueError) as error:
+        perhaps = ""
+        if _has(listen.tls_cert, b"PRIVATE KEY-") and _has(
+            listen.tls_key, b"CERTIFICATE-"
+        ):
+            perhaps = " They are swapped: the first one has the key."
         raise RefereeError(
             "tls-refused",
             f"{listen.tls_cert} with {listen.tls_key} is not a valid certificate with an unencrypted key, both in "
-            f"PEM form ({error}).",
+            f"PEM form ({_reason_of(error)}).{perhaps}",
         ) from error
     if (
         listen.tls_key.stat().st_mode & 0o007
@@ -120,6 +125,18 @@ def require_certificate(listen: Listen) -> None:
             "tls-refused",
             f"Everyone can read {listen.tls_key}; repair it with: chmod 600 {listen.tls_key}",
         )
+
+
+def _has(file: Path, words: bytes) -> bool:
+    try:
+        return words in file.read_bytes()
+    except OSError:
+        return False
+
+
+def _reason_of(error: Exception) -> str:
+    """Return why files of TLS are refused, without the place in the source of Python where it was noticed."""
+    return re.sub(r" \(_ssl\.c:\d+\)", "", str(error))
 
 
 def end_dead_connections(port: int) -> None:

@@ -21,6 +21,16 @@ OTHER_NAMES = {
     "results": "detections",
 }
 """What the protocol of 2015, and other servers, call an address of version 1."""
+PAGES = {
+    "board": "/",
+    "scoreboard": "/",
+    "leaderboard": "/",
+    "ranking": "/",
+    "standings": "/",
+    "index.html": "/",
+    "index.php": "/",
+}
+"""What people call a page that has another address."""
 VARIABLE = re.compile(r"<(?:(?P<converter>\w+)[^:>]*:)?\w+>")
 VERSION = re.compile(r"v\d+")
 
@@ -33,7 +43,10 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
     """
     if len(path) > LONGEST_ADDRESS:
         return None
-    readings = _readings([part for part in path.split("/") if part])
+    parts = [part for part in path.split("/") if part]
+    if len(parts) == 1 and (page := PAGES.get(parts[0].casefold())):
+        return page
+    readings = _readings(parts)
     best: tuple[float, str] = (0.0, "")
     for rule in rules:
         parts = rule.strip("/").split("/")

@@ -29,7 +29,7 @@ MEDIA_TYPE = "application/problem+json"
 CODES_OF_STATUS = {
     400: "bad-json bad-request body-cut-off station-missing",
     401: "bad-credentials token-missing bad-token token-expired",
-    403: "not-your-run wrong-address second-person",
+    403: "not-your-run wrong-address team-disabled second-person",
     404: "heat-unknown announcement-unknown question-unknown replay-unknown image-unknown run-unknown station-unknown "
     "site-missing team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
@@ -210,7 +210,8 @@ def _nothing_there() -> str:
     perhaps = "" if near is None else f" Did you mean {near}?"
     where = _shown(request.path)
     return (
-        f"There is nothing at {where}.{perhaps} The page /docs/http has all addresses."
+        f"There is nothing at {where}.{perhaps} The page /docs/http has the addresses for contestants' programs, "
+        "and GET /help those of the original protocol."
     )
 
 

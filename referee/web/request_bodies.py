@@ -22,6 +22,7 @@ LARGEST_BODY_BYTES = 4 * 2**20
 """Largest body taken: about 90,000 text rows, while the largest published contest output has 49,013."""
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
 """Maximum number of bytes read of a request before it is authenticated."""
+NO_BODY = "The request has no body"
 LONGEST_LENGTH = 20
 """Maximum number of digits of a Content-Length, without leading zeros; Granian passes on thousands of these."""
 
@@ -99,6 +100,9 @@ def body_too_slow() -> RefereeError:
 def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
     """Return the Content-Length of the request. Raises RefereeError `length-missing`, `too-large`."""
     stated = environ.get("CONTENT_LENGTH", "")
+    if not has_body(environ):
+        sentence = f"{NO_BODY}; send one with its Content-Length."
+        raise RefereeError("length-missing", sentence)
     if (
         not (stated.isascii() and stated.isdigit())
         or "HTTP_TRANSFER_ENCODING" in environ
@@ -115,6 +119,11 @@ def stated_length(environ: Environ, most: int, hint: str = ": send several") -> 
             f"The body has {length} bytes; at most {most} are accepted{hint}.",
         )
     return length
+
+
+def has_body(environ: Environ) -> bool:
+    """Return True if the request's headers announce a body; HTTP/1.1 has no other way."""
+    return bool(environ.get("CONTENT_LENGTH")) or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
@@ -141,9 +150,15 @@ def _refuse_slips(document: dict[str, object], known: Sequence[str]) -> None:
 
 def read_object(form: str) -> dict[str, object]:
     """Return the JSON object in the body. Raises RefereeError `bad-json`, which says that it must have this form."""
+    asked = present_request()
+    if not has_body(asked.environ):
+        raise RefereeError("length-missing", f"{NO_BODY}; send {{{form}}}.")
+    content = read_body(asked, LARGEST_DOCUMENT_BYTES)
+    if not content:
+        raise RefereeError("bad-json", f"{NO_BODY}; send {{{form}}}.")
     why = ""
     try:
-        document = json.loads(read_body(present_request(), LARGEST_DOCUMENT_BYTES))
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         document = None
         if isinstance(error, json.JSONDecodeError):
@@ -160,6 +175,8 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     if default is not None and key not in document:
         return default
     value = document.get(key)
+    if isinstance(value, str) and not value.strip():
+        raise RefereeError("bad-json", f"The text {key!r} is blank; write one.")
     if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
         raise RefereeError("bad-json", f"The JSON body needs a text {key!r}.")
     return value

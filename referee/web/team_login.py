@@ -9,6 +9,7 @@ from referee.auth import tokens
 from referee.auth.client_addresses import admits, require_admitted
 from referee.auth.guessing import PasswordChecks
 from referee.auth.tokens import Session
+from referee.errors import LoginRefused
 from referee.store.records import Run
 from referee.web.app_parts import part
 from referee.web.callers import Callers
@@ -24,7 +25,7 @@ class TeamLogIns:
 
 
 def require_password(team: str, password: str) -> None:
-    """Raise RefereeError `bad-credentials` unless `password` is the team's.
+    """Raise RefereeError `bad-credentials` unless `password` is the team's, `team-disabled` if it is, of such a team.
 
     Raises `wrong-address` if no station admits the client, and the errors of `PasswordChecks.require` after too many
     guesses.
@@ -62,9 +63,12 @@ def _is_admitted(address: str) -> bool:
 
 def _require(passwords: PasswordChecks, address: str, team: str, password: str) -> None:
     callers = part(Callers)
-    stored = callers.contest.store.teams.password_hash(team)
+    stored, is_disabled = callers.contest.store.teams.log_in_of(team)
     now_s = callers.clock.monotonic_s()
     passwords.require(address, team, stored, password, now_s)
+    if is_disabled:  # told only to who knows the password
+        sentence = f"The team {team!r} is disabled; ask the operator to enable it."
+        raise LoginRefused("team-disabled", sentence)
 
 
 def issue_token(callers: Callers, run: Run) -> str:

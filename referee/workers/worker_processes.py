@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -125,9 +126,17 @@ def _work(pipe: Connection) -> None:
         except (EOFError, OSError):  # the referee is gone
             return
         try:
-            pipe.send((True, work(*args, **kwargs)))
-        except Exception as error:  # noqa: BLE001 - it is the outcome
-            pipe.send((False, error))
+            _send_outcome(pipe, partial(work, *args, **kwargs))
+        except OSError:  # the referee went while the job ran
+            return
+
+
+def _send_outcome(pipe: Connection, work: Callable[[], Any]) -> None:
+    """Run a job and send its result, or what was raised. Raises OSError if nobody reads."""
+    try:
+        pipe.send((True, work()))
+    except Exception as error:  # noqa: BLE001 - it is the outcome
+        pipe.send((False, error))
 
 
 def _end_with_parent() -> None:

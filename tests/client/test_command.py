@@ -506,7 +506,7 @@ def test_a_replay_of_unknown_categories_says_so_and_can_be_repeated(
     done = client("replay", referee.url, "found.csv", "--team", "alpha")
     assert done.returncode == 1
     assert (
-        "line 2: category 'cat' is not one of this contest's 1 (not logged out"
+        "line 2: category 'cat' is not one of this contest's 1: red-disc (not logged out"
         in done.stderr
     )
     assert referee.phase == "open"
@@ -585,7 +585,7 @@ def test_wait_is_named_only_to_a_command_that_has_it(
             "Did you mean --detector instead of --detecter?",
         ),
         (("status", "URL", "--json", "--xyz"), "arguments: --xyz\n"),
-        (("run", "URL", "--host", "x"), "unrecognized arguments: --host x\n"),
+        (("run", "URL", "--host", "x"), "unrecognized arguments: --host\n"),
         (
             ("status", "--jsn"),
             "arguments are required: URL. Did you mean --json instead of --jsn?",

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,10 @@ class NothingThere(BaseHTTPRequestHandler):
         (("run", "URL", *TEAM, "--ca", "x"), "Did you mean --ca-cert instead of --ca?"),
         (("run", "URL", *TEAM, "--stop", "bst"), "Did you mean best?"),
         (("run", "URL", *TEAM, "--progress", "jsn"), "Did you mean json?"),
+        (
+            ("replay", "URL", "http://a/b.csv"),
+            "http://a/b.csv is an address; name a fi",
+        ),
         (("links", "URL", "--every", "0"), "'0' is not a number of seconds above 0"),
         (("work", "URL", "--name", "a", "--key", "x"), "Did you mean --key-file"),
     ],
@@ -74,6 +79,10 @@ def test_a_misspelt_command_line_is_told_what_is_meant(
         ("127.0.0.1:8080", "such as http://127.0.0.1:8080\n"),
         ("localhost", "such as http://localhost\n"),
         ("htp://board:8080", "such as http://board:8080\n"),
+        ("http:/127.0.0.1:9330", "such as http://127.0.0.1:9330\n"),
+        ("HTTPS:/board:8443", "such as https://board:8443\n"),
+        ("http://127.0.0.1:93300", "; the port 93300 is more than 65535\n"),
+        ("board:93300/", "; the port 93300 is more than 65535\n"),
         ("found.csv", "write http://host:port\n"),
         ("alpha", "write http://host:port\n"),
     ],
@@ -106,16 +115,27 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
         ("mien:detect", "did you mean mine:detect?"),
         ("mine:detct", "mine has no function 'detct'; did you mean mine:detect?"),
         ("mine:size", "'size' of mine is of type int, not a function"),
+        ("mine:one", "does not take them: def one(jpeg, categories)"),
         ("model.onnx", "did you mean onnx:model.onnx?"),
         ("model.tflite", "did you mean litert:model.tflite?"),
         ("tflite:model.tflite", "did you mean litert:model.tflite?"),
         ("onxx:model.onnx", "did you mean onnx:model.onnx?"),
+        ("onnx", "name the model: onnx:model.onnx"),
+        ("litert:", "name the model: litert:model.tflite"),
+        ("tflite", "name the model: litert:model.tflite"),
+        ("sub/inner:kw", "did you mean sub.inner:kw?"),
+        ("./sub/inner.py:kw", "did you mean sub.inner:kw?"),
+        ("../mine:detect", "nor installed"),
     ],
 )
 def test_a_misnamed_detector_is_told_the_near_one(
     client: Client, referee: Referee, tmp_path: Path, name: str, told: str
 ) -> None:
-    (tmp_path / "mine.py").write_text("size = 3\ndef detect(jpeg, categories): ...\n")
+    (tmp_path / "mine.py").write_text(
+        "size = 3\ndef detect(jpeg, categories): ...\ndef one(jpeg): ...\n"
+    )
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "inner.py").write_text("def kw(jpeg, categories): ...\n")
     done = client("run", referee.url, *TEAM, "--detector", name)
     assert done.returncode == 1
     assert done.stderr.endswith(f"{told}\n")
@@ -162,20 +182,52 @@ def test_refused_credentials_say_team_and_source_of_the_password(
         assert "secret-but-wrong" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--timeline", "found.csv"), "--timeline found.csv is used by another option"),
+        (("--timeline", "pass"), "pass is used by another option, too; name another"),
+        (("--timeline", "r", "--receipts", "r"), "--timeline r is used by another opt"),
+        (("--timeline", "mine.py"), "exists, and is no such file; name another file\n"),
+        (("--receipts", "set/images/r"), "set, where nothing may be added; name anot"),
+    ],
+)
+def test_no_output_replaces_what_is_read_or_foreign(
+    client: Client, referee: Referee, tmp_path: Path, arguments: Any, told: str
+) -> None:
+    (tmp_path / "set" / "images").mkdir(parents=True)
+    for name in ("found.csv", "pass", "mine.py", "set/manifest.json"):
+        (tmp_path / name).write_text("secret\n")
+    before = {one.name for one in tmp_path.rglob("*")}
+    given = ("found.csv", *TEAM, "--password-file", "pass")
+    done = client("replay", referee.url, *given, *arguments)
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert {one.name for one in tmp_path.rglob("*")} == before
+    assert (tmp_path / "found.csv").read_text() == "secret\n"
+
+
 def test_a_key_that_cannot_be_read_is_called_a_key(client: Client) -> None:
     done = client("work", "http://127.0.0.1:1", "--name", "a", "--key-file", "none")
     assert done.returncode == 1
     assert "its first line must be the key\n" in done.stderr
 
 
-def test_a_certificate_without_tls_is_refused_before_the_password_is_sent(
-    client: Client, referee: Referee, tmp_path: Path
+@pytest.mark.parametrize(
+    ("scheme", "told"),
+    [
+        ("http", "/cert.pem does nothing: write https://, or leave it out\n"),
+        ("https", "/cert.pem holds no certificate in PEM form\n"),
+    ],
+)
+def test_a_certificate_of_no_use_is_refused_before_the_password_is_sent(
+    client: Client, referee: Referee, tmp_path: Path, scheme: str, told: str
 ) -> None:
-    (tmp_path / "cert.pem").write_text("")
-    done = client("run", referee.url, *TEAM, "--ca-cert", "cert.pem")
+    (tmp_path / "cert.pem").write_text("no certificate\n")
+    url = referee.url.replace("http", scheme)
+    done = client("run", url, *TEAM, "--ca-cert", "cert.pem")
     assert done.returncode == 1
-    assert "is not encrypted, so --ca-cert" in done.stderr
-    assert "write https://, or leave it out\n" in done.stderr
+    assert told in done.stderr
     assert referee.requests == {}
 
 
@@ -190,7 +242,12 @@ def test_a_certificate_without_tls_is_refused_before_the_password_is_sent(
         ('[{"image_id": 1}]\n', "line 1: this seems to be JSON; give CSV"),
         ("class,id,score,x1,y1,x2,y2\n", "it has class, id, score, x1, y1, x2, y2"),
         (HEADER + "6,7,0.5,1,2,3,4\n", "image '6' is not in 1..5. No run was opened"),
-        (HEADER + "1,8,0.5,1,2,3,4\n", "not one of this contest's 1. No run was"),
+        (HEADER + "1,8,0.5,1,2,3,4\n", "not one of this contest's 1: 7. No run was"),
+        (
+            HEADER + "1,red_disc,0.5,1,2,3,4\n",
+            "contest's 1, but 'red-disc' is. No run was",
+        ),
+        (HEADER + "1,boat,0.5,1,2,3,4\n", "contest's 1: red-disc. No run was"),
     ],
 )
 def test_a_recording_that_cannot_be_replayed_opens_no_run(

@@ -345,7 +345,8 @@ def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is
     with pytest.raises(ClientError) as caught:
         ReceiptFile(path)
     assert caught.value.code == "no-receipts-file"
-    assert str(path) in caught.value.sentence
+    told = "is no file of receipts, and is left as it is; choose another one"
+    assert caught.value.sentence == f"{path} {told}"
     assert path.read_text() == content
 
 

@@ -144,7 +144,7 @@ def test_a_number_with_leading_zeros_is_a_name_first(
         ("bird,7,", "line 2: image 'bird' is not a number or file of the test set"),
         ("9,7,", "line 2: image '9' is not a number or file of the test set"),
         ("1,7,", "line 2: image '1' may be number 1 or 4 of the test set"),
-        ("dog,cat,", "line 2: category 'cat' is not one of this contest's 2"),
+        ("dog,cat,", "line 2: category 'cat' is not one of this contest's 2: "),
     ],
 )
 def test_what_the_test_set_does_not_know_is_said_before_login(

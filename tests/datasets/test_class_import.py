@@ -128,6 +128,17 @@ def test_a_wrong_csv_is_named(pictures: Path, tmp_path: Path, text: str) -> None
     assert WRONG_TABLES[text] in failure.value.sentence
 
 
+def test_a_test_set_and_a_file_that_is_no_list_are_named(
+    pictures: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "coco.json").write_text('{"images": []}')
+    with pytest.raises(TestSetError, match=r"it is JSON, and no list of names"):
+        import_classes(pictures, tmp_path / "set", classes=tmp_path / "coco.json")
+    import_classes(pictures, tmp_path / "set")
+    with pytest.raises(TestSetError, match=r"is a test set; name the folder of images"):
+        import_classes(tmp_path / "set", tmp_path / "other")
+
+
 def test_an_image_in_no_folder_and_a_class_that_is_not_listed_are_named(
     pictures: Path,
     tmp_path: Path,

@@ -17,6 +17,7 @@ NAMES = ("ilsvrc-det", "voc-area", "coco")
         ("COCO", "coco"),
         ("voc_area", "voc-area"),
         ("ilsvrc", "ilsvrc-det"),
+        ("cooc", "coco"),
         ("voc-sizes", None),
         ("accuracy", None),
         ("", None),
@@ -31,6 +32,11 @@ def test_the_closest_name_is_found(name: str, meant: str | None) -> None:
 def test_the_dashes_of_options_make_them_no_more_alike() -> None:
     assert closest("--name", ("--mode", "--page")) is None
     assert closest("--nmae", ("--mode", "--name")) == "--name"
+
+
+def test_neighbours_that_are_swapped_are_a_slip_of_a_short_name() -> None:
+    assert closest("dya", ("day", "dax")) == "day"
+    assert closest("yad", ("day",)) is None
 
 
 def test_a_very_long_name_means_nothing() -> None:

@@ -122,6 +122,16 @@ def test_a_byte_order_mark_is_skipped(coco_source: CocoSource) -> None:
     assert len(import_coco(path, coco_source.images, coco_source.out).images) == 3
 
 
+def test_a_file_of_another_form_is_told_by_its_beginning(
+    coco_source: CocoSource,
+) -> None:
+    path = coco_source.write()
+    path.write_text("image,class,xmin\n1,2,3\n")
+    said = "not JSON: it begins with 'image,class,xmin'; ground truth in COCO's form is"
+    with pytest.raises(TestSetError, match=said):
+        import_coco(path, coco_source.images, coco_source.out)
+
+
 def test_all_problems_are_reported_at_once(
     coco_source: CocoSource,
     jpeg: Callable[..., bytes],

@@ -283,6 +283,12 @@ def test_a_mask_without_image_and_no_mask_at_all_are_named(data: Path) -> None:
     for file in (data / "masks").rglob("*.png"):
         file.unlink()
     assert "no label map .png with the name of an image" in refused(data).sentence
+    reports = Reports()
+    places = (data / "images", data / "classes.csv", data / "images", data / "set")
+    with pytest.raises(TestSetError):
+        import_masks(*places, reports=reports)
+    (row,) = reports.problems.rows
+    assert row.remedy == "name the folder of label maps with --masks"
 
 
 def test_two_images_of_one_name_are_named(data: Path, jpeg: Jpeg) -> None:
@@ -293,7 +299,7 @@ def test_two_images_of_one_name_are_named(data: Path, jpeg: Jpeg) -> None:
 BAD_CLASSES = {
     "number,name\n70000,ant\n": "line 2: number 70000 is not from 0 to 65535",
     "number,name\n-1,ant\n": "line 2: number -1 is not from 0 to 65535",
-    "number,name\nx,ant\n": "line 2: number 'x' is not an integer",
+    "number,name\nx,ant\n": "line 2: number 'x' is not a whole number",
     "number,name\n1,ant\n1,fox\n": "category 1 is listed more than once",
     "number,name\n1,ant\n2,ant\n": "category 'ant' is listed more than once",
     "name,number\nant,1\n": "the header is 'name,number', expected \"number,name\"",

@@ -49,6 +49,22 @@ def test_problems_that_differ_in_values_are_of_one_kind(
     assert problems.kinds == {kind: 2}
 
 
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        (f"SHA-256 is {'cc7' + 61 * 'd'}, the manifest says {64 * 'a'}", "cc7"),
+        ("line 1 is not UTF-8; as Windows-1252 it reads", ""),
+        ("the area is -5.5", "-5.5"),
+        ("its size is 1e+15 in img0001", "1e+15"),
+    ],
+)
+def test_a_piece_of_a_word_is_no_value(what: str, value: str) -> None:
+    problems = Problems()
+    problems.add(f"a.jpg: {what}")
+    assert problems.rows[0].value.startswith(value)
+    assert value or not problems.rows[0].value
+
+
 def test_a_row_has_file_place_and_value_and_all_rows_are_counted() -> None:
     problems = Problems(limit=1)
     for line in (7, 8):

@@ -168,6 +168,21 @@ def test_parts_are_whole_numbers(
     assert exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("parts", "note"),
+    [
+        ("80,30", "--parts 80,30 add up to 110, so the parts have 72.73 %, 27.27 %."),
+        ("80,20", ""),
+    ],
+)
+def test_parts_that_are_no_per_cent_are_told(
+    whole: TestSet, tmp_path: Path, parts: str, note: str
+) -> None:
+    ran = run("split", whole.folder, "--parts", parts, "--out", tmp_path / "part")
+    assert ran.exit_code == 0
+    assert ("add up" in ran.stderr, note in ran.stderr) == (bool(note), True)
+
+
 def test_an_image_that_changed_since_is_refused(whole: TestSet, tmp_path: Path) -> None:
     shutil.copytree(whole.folder, tmp_path / "set")
     first = tmp_path / "set" / "images" / whole.images[0].file

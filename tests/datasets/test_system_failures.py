@@ -27,6 +27,16 @@ def test_a_failure_is_told_with_its_file_and_what_to_do(tmp_path: Path) -> None:
     assert "not a folder; check the path" in told(failure(tmp_path / "file" / "a"))
 
 
+def test_a_closed_folder_is_named_and_not_a_file_that_is_not_there(
+    tmp_path: Path,
+) -> None:
+    missing = str(tmp_path / "none" / "a.zip")
+    refused = PermissionError(errno.EACCES, "Permission denied", missing)
+    assert f"its folder {tmp_path} is closed to this user; run this" in told(refused)
+    refused = PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+    assert told(refused).startswith(f"{tmp_path}: Permission denied; run this as")
+
+
 def test_a_full_disk_without_a_file_is_told() -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     reason = f"No space left on device; {REMEDIES[errno.ENOSPC]}"

@@ -141,7 +141,9 @@ BAD_LINES = {
     "0 0.5 0.5 0.1 -0.1": "WIDTH 0.1 and HEIGHT -0.1 must be above 0",
     "0 0.95 0.5 0.2 0.1": "the box leaves the image's width of 40 pixels by 2.0",
     "0 0.5 0.0 0.2 0.2": "the box leaves the image's height of 20 pixels by 2.0",
-    "0 20 10 8 4": "the box leaves the image's width of 40 pixels by 920.0",
+    "0 20 10 8 4": "X is 20, and a share of the image is from 0 to 1: are these pixels?",
+    "0 0.5 0.5 8 4": "WIDTH is 8, and a share",
+    "0 20 1 30 1 30 9": "a corner is 20, and a share",
     "0 0.1 0.1 0.9 0.1 0.5 1.5": "the polygon leaves the image by 10.0 pixels",
     "0 0.1 0.1 0.1 0.9 0.1 0.5": "the polygon has no width or no height",
     "0 0.1 0.1 0.1 inf 0.1 0.5": "a corner 'inf' is not a finite number",
@@ -163,7 +165,7 @@ def test_all_bad_lines_are_named_at_once(data: Path) -> None:
     (data / "labels/val/b.txt").write_bytes(b"\xff\xfe0 0.5")
     error = refused(data)
     assert len(error.problems) == len(BAD_LINES) + 1
-    assert "b.txt: byte 0 is not UTF-8 text" in error.problems[-1]
+    assert "b.txt: line 1 is not UTF-8; as Windows-1252 it" in error.problems[-1]
 
 
 def test_a_box_that_leaves_the_image_by_rounding_ends_at_the_edge(data: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_first_contest(tmp_path: Path) -> None:
     )
     warnings = re.findall(
         r"^warning (\S+):",
-        printed["referee judge --all"],
+        printed["referee judge 1"],
         re.MULTILINE,
     )
     assert warnings == ["accuracy", "official-meter"]

@@ -79,7 +79,7 @@ def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missi
         told = called(*command)
         assert told.returncode == 1, command
         assert told.stderr.startswith(f"referee: {loop}"), command
-        assert told.stderr.endswith(f" cannot be accessed: {LOOP}.\n"), command
+        assert LOOP in told.stderr, command
 
 
 def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(

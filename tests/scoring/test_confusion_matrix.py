@@ -13,6 +13,7 @@ from lpirc_score import (
     Detections,
     GroundTruth,
     confusion_matrix,
+    label_candidates,
 )
 from lpirc_score.metrics.offered import rule_shown
 from tests.scoring import oracle
@@ -149,9 +150,16 @@ def test_a_set_without_anything_has_a_matrix_of_zeros() -> None:
 
 def test_what_is_not_a_number_is_refused() -> None:
     truth, found, _ = random_set(3)
-    with pytest.raises(CodedError, match="NaN"):
-        confusion_matrix(truth, found, confidence=float("nan"))
+    for wrong, said in (
+        (float("nan"), "is NaN"),
+        (50, "50 was given as least confidence, .* such as 0.5 for 50 %"),
+    ):
+        for analysis in (confusion_matrix, label_candidates):
+            with pytest.raises(CodedError, match=said):
+                analysis(truth, found, confidence=wrong)
+    in_percent = replace(found, confidence=found.confidence * 100)
+    assert confusion_matrix(truth, in_percent, confidence=50).counts.any()
     odd = replace(found, confidence=np.full(len(found), np.nan))
-    with pytest.raises(CodedError) as refused:
+    with pytest.raises(CodedError, match="The confidence of row 0 of") as refused:
         confusion_matrix(truth, odd)
     assert refused.value.code == "not-finite"

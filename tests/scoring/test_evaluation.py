@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import math
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lpirc_score import METRICS, Counts, Detections, evaluate
+from lpirc_score import METRICS, Counts, Detections, evaluate, read_detections
 from lpirc_score.metrics import groups as groups_module
 from lpirc_score.metrics import matching as matching_module
 from lpirc_score.metrics import ordering as ordering_module
@@ -207,6 +208,19 @@ def test_what_cannot_be_scored_is_refused(
     with pytest.raises(RefereeError) as failure:
         evaluate(TRUTH, oracle.detections([(1, 1, 0.9, *BOX), row]))
     assert failure.value.code == code
+    if code == "not-finite":
+        assert "of row 1 of the detections is" in failure.value.sentence
+
+
+def test_boxes_in_shares_are_told_once(tmp_path: Path) -> None:
+    found = oracle.detections([(1, 1, 0.9, 0.1, 0.1, 0.5, 0.5)])
+    with pytest.warns(UserWarning, match=r"The detections: all boxes \(1\) lie within"):
+        evaluate(TRUTH, found)
+    path = tmp_path / "found.csv"
+    path.write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.9,0,0,1,1\n")
+    with pytest.warns(UserWarning, match="csv: all boxes") as told:
+        evaluate(TRUTH, read_detections(path, TRUTH))
+    assert len(told) == 1
 
 
 def test_settings_that_cannot_be_are_refused() -> None:

@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from numpy.typing import NDArray
 
 from lpirc_score import score
 from lpirc_testsets import read_ground_truth
@@ -21,7 +22,7 @@ from referee.judging.public_documents import public_board
 from referee.judging.run_case import restricted_to
 from referee.judging.standings import standings
 from referee.store.lost_energy import energy_lost
-from referee.store.records import BoardState, RunState
+from referee.store.records import BoardState, Run, RunState
 from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored
 from tests.simulation.people import Mishap, Operator, Team
@@ -206,6 +207,7 @@ def _scores(
         order = contest.store.runs.image_order(run.id)
         attempt = made.model.attempts.get(run.id)
         rows = np.array(_rows_of(found, made, run.id)).reshape(-1, 7)
+        rows_of_teams = rows.copy()
         served = set(contest.store.served.images(run.id))
         if attempt is not None and not attempt.served <= served <= attempt.asked_for:
             yield f"run {run.id} was served {attempt.served}, asked for {attempt.asked_for}; on record are {served}"
@@ -228,8 +230,26 @@ def _scores(
                 judged.energy_wh,
             ) and seen.score not in (None, judged.score):
                 yield f"run {run.id} has the provisional score {seen.score} and the final one {judged.score}"
-            if seen.map != judged.map:
+            if seen.map != judged.map and seen.map not in _maps_on_the_way(
+                contest, run, rows_of_teams
+            ):
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
+
+
+def _maps_on_the_way(
+    contest: Contest, run: Run, rows: NDArray[np.float64]
+) -> Iterator[float | None]:
+    """Yield the mAP of all rows after each served image: rows of an image count once it is served.
+
+    A live process that was killed has published none after that; a run that is judged then is not followed again.
+    """
+    order = contest.store.runs.image_order(run.id)
+    truth = restricted_to(read_ground_truth(contest.test_set.folder), order)
+    in_order = [image for image, _ in contest.store.served.in_order(run.id)]
+    for end in range(len(in_order)):
+        counted = rows[np.isin(rows[:, 0], in_order[:end])]
+        counted[:, 0] = order[counted[:, 0].astype(int) - 1]
+        yield evaluate_rows(contest, truth, counted).map or 0.0
 
 
 def _reviews(made: Hall, contest: Contest) -> Iterator[str]:

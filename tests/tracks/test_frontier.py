@@ -37,6 +37,19 @@ def test_three_points_by_hand() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("accuracies", "said"),
+    [
+        ([0.19, 0.25, 0.3], "No accuracy is above 1 %: are they shares of 1? Write 30"),
+        ([19, 0.25, 30], "3 points are few"),
+    ],
+)
+def test_accuracies_that_seem_to_be_shares_are_warned_of(
+    accuracies: list[float], said: str
+) -> None:
+    assert fit([1, 2, 3], accuracies).warnings[0].startswith(said)
+
+
 @given(
     LATENCIES,
     st.floats(0.5, 40),

@@ -108,14 +108,22 @@ def fit(
         1 - left / around_mean
         if around_mean > 0 and float(np.ptp(values)) > 0
         else None,
-        _warnings(frontier, latencies_ms, target_ms),
+        _warnings(frontier, latencies_ms, accuracies, target_ms),
     )
 
 
 def _warnings(
-    frontier: Frontier, latencies_ms: Sequence[float], target_ms: float | None
+    frontier: Frontier,
+    latencies_ms: Sequence[float],
+    accuracies: Sequence[float],
+    target_ms: float | None,
 ) -> tuple[str, ...]:
     found = []
+    highest = max(accuracies)
+    if 0 < highest <= 1:
+        found.append(
+            f"No accuracy is above 1 %: are they shares of 1? Write {100 * highest:g} for {highest:g}."
+        )
     count = len(latencies_ms)
     low = min(latencies_ms)
     high = max(latencies_ms)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score import COCO, Detections, evaluate
+from lpirc_score import COCO, Detections
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.overlap import overlaps
 from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
@@ -24,7 +25,7 @@ def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> flo
     Raises RefereeError `unknown-image`, `not-finite`.
     """
     kept = rows[np.isin(rows[:, 1], ground_truth.category_ids)]
-    found = evaluate(ground_truth, Detections.from_rows(kept), COCO)
+    found = evaluated(ground_truth, Detections.from_rows(kept), COCO)
     return 100 * (found.map or 0.0)
 
 

@@ -153,7 +153,7 @@ class Adapter:
         except Exception as error:  # each runtime has its own
             raise ModelError(
                 "bad-model",
-                f"{self._path}: it is no model that {kind} can load: {str(error)[:600]}",
+                f"{self._path}: {runtimes.why_not(kind, self._path, error)}",
             ) from error
         shown = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
         self.description = f"{self._path}: {shown}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+SUFFIXES = {"onnx": ".onnx", "litert": ".tflite"}
+CODES = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
+MOST_WORDS = 600
 
 
 class Model(NamedTuple):
@@ -16,6 +21,15 @@ class Model(NamedTuple):
     names: list[str]
     settings: dict[str, Any]
     run: Callable[[Any], list[Any]]
+
+
+def why_not(kind: str, path: Path, error: Exception) -> str:
+    """Return why a model cannot be loaded, as the end of a sentence: the runtime's words, or that it is another's."""
+    other = {"onnx": "litert", "litert": "onnx"}[kind]
+    if path.suffix.lower() == SUFFIXES[other]:
+        return f"its name is that of a model for {other}: --detector {other}:{path}"
+    words = CODES.sub("", str(error)[:MOST_WORDS])
+    return f"it is no model that {kind} can load: {words}"
 
 
 def onnx(path: Path, threads: int) -> Model:

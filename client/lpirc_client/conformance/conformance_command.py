@@ -14,13 +14,15 @@ from lpirc_client.conformance.proxy import Proxy
 from lpirc_client.conformance.referee_checks import Checks
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError
-from lpirc_client.files import write_atomically
+from lpirc_client.files import require_apart, write_atomically
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import task_from
 
 
 def execute(options: argparse.Namespace) -> None:
     """Check a referee, or observe a client. Raises ClientError, also if one of them deviates from docs/http.md."""
+    read = (options.password_file, options.ca_cert)
+    require_apart("--junit", options.junit, (b"<?xml", b"<testsuite"), read)
     findings, facts = _listen(options) if options.proxy else (_checked(options), {})
     if options.junit is not None:
         try:

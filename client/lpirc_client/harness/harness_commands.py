@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lpirc_client.errors import ClientError, ModelError, missing_extra, printable
-from lpirc_client.files import require_writable, write_atomically
+from lpirc_client.files import require_apart, require_writable, write_atomically
 from lpirc_client.harness.model_settings import DEFAULT_DELEGATE, settings_from
 from lpirc_client.operating_system import require_models
 from lpirc_client.parent import ending_with
@@ -99,6 +99,7 @@ def _bench(options: argparse.Namespace) -> None:
 
     images = list_images(options.images, options.limit)
     settings = settings_from(options, len(images))
+    require_apart("--out", options.out, (b"{",), (options.model,))
     if options.out is not None:
         try:
             require_writable(options.out)  # before the bench, which may take hours

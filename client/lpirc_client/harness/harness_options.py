@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from lpirc_client.harness.model_settings import (
@@ -16,7 +15,7 @@ from lpirc_client.harness.model_settings import (
     TASKS,
     Settings,
 )
-from lpirc_client.option_types import positive_seconds, seconds, whole
+from lpirc_client.option_types import any_path, positive_seconds, seconds, whole
 
 MOST_THREADS = 1024
 LARGEST_LEVEL = 1e6
@@ -40,7 +39,7 @@ def add_parsers(subparsers: Any) -> None:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", type=Path, help="a TFLite or ONNX file")
+    add("model", metavar="MODEL", type=any_path, help="a TFLite or ONNX file")
     add("--task", choices=TASKS, help="what the model does (default: the track's)")
     add(
         "--track",
@@ -85,7 +84,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--images",
-        type=Path,
+        type=any_path,
         required=True,
         metavar="DIR",
         help="a test-set folder, or a folder of images",
@@ -126,7 +125,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     text = "at the end, repeat the last input for S seconds, so that a meter can measure the energy"
     add("--energy-loop-s", type=positive_seconds, metavar="S", help=text)
-    add("--out", type=Path, metavar="FILE", help="write the result document to FILE")
+    add(
+        "--out", type=any_path, metavar="FILE", help="write the result document to FILE"
+    )
     text = "show progress on stderr (auto: only on a terminal)"
     add("--progress", choices=("auto", "lines", "none"), default="auto", help=text)
 

@@ -18,6 +18,15 @@ SHORTEST_FILE_BYTES = 12
 """Minimum size of a flatbuffer: the offset of its root, its identifier, and the smallest root."""
 ONNX_START = b"\x08"
 """The tag of the IR version, written first by every exporter; ONNX files have no other identifier."""
+OTHER_FILES = {
+    b"\x89HDF": "HDF5, as Keras saves it: convert it to TFLite first",
+    b"PK\x03\x04": "a ZIP archive, as Keras and PyTorch save: convert it to TFLite, or unpack it",
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"version https://git-lfs": "a pointer of Git LFS: run git lfs pull",
+    b"<": "a web page or XML: download the file itself",
+    ONNX_START: "an ONNX model: convert it to TFLite first",
+}
+"""First bytes of files that are given in place of a model, and what they are."""
 
 CHANNELS = 3
 
@@ -109,7 +118,9 @@ def read_model(
         raise ModelError("not-onnx", sentence, file=file)
     if not is_tflite and runtime != "onnxruntime":
         neither = "" if runtime else "not an ONNX model, "
-        sentence = f"not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}"
+        sentence = (
+            f"not a TFLite flatbuffer, which has TFL3 at byte 4; {_instead(data)}"
+        )
         raise ModelError(
             "not-tflite",
             f"{path}: {neither}{sentence}",
@@ -117,6 +128,14 @@ def read_model(
             identifier=repr(data[4:8]),
         )
     return ModelFile(path, data, hashlib.sha256(data).hexdigest(), runtime or "litert")
+
+
+def _instead(data: bytes) -> str:
+    """Say what a file is in place of a model, as far as its first bytes tell, and what to do."""
+    for start, what in OTHER_FILES.items():
+        if data.startswith(start):
+            return f"it seems to be {what}"
+    return "convert the model to TFLite first"
 
 
 def signature_from(answer: Mapping[str, Any]) -> Signature:

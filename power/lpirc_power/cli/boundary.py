@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from lpirc_power.cli.suggestions import drop_misleading
+from lpirc_power.cli.suggestions import suggest_meant
 from lpirc_power.endings import on_endings
 from lpirc_power.errors import MeterError
 from lpirc_power.operating_system import ENDINGS
@@ -38,7 +38,7 @@ def _failures_stated() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        drop_misleading(error)
+        suggest_meant(error)
         raise
     except MeterError as error:
         raise StatedFailure(error.sentence) from error

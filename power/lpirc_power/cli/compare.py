@@ -152,7 +152,7 @@ def compare(
     choice = Choice(energies, is_incomplete_taken)
     first = side_in_files(names[0], of_first, stated, choice)
     second = side_in_files(names[1], of_second, stated, choice)
-    require_different(first, second)
+    require_different(first, second, [*of_first, *of_second])
     if is_paired and len(first.attempts) != len(second.attempts):
         raise click.UsageError(
             f"--paired needs as many attempts of both: {names[0]} has {len(first.attempts)}, {names[1]} has "

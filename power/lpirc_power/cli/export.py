@@ -36,8 +36,7 @@ def export(file: Path, output: Path | None, force: bool, stated: Stated) -> None
 
     Its columns are those of a recording, whose names have the units. What else is known (meter, setup, energy, budget,
     checks, marks) is a JSON document in its metadata, under the key lpirc_power. A series or several meters are one
-    file, with a column `recording`. FILE is what `meter check` takes. It needs pyarrow: pip install
-    'lpirc-power[parquet]'.
+    file, with a column `recording`. FILE is what `meter check` takes. It needs pyarrow: pip install pyarrow.
     """  # noqa: D301  click wants the character itself
     wanted = output or beside(file, ".parquet")
     require_free(wanted, Kind.PARQUET, force=force)

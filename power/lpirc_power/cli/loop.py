@@ -8,6 +8,7 @@ from typing import IO
 
 import click
 
+from lpirc_power.cli.meters_and_command import WithCommand
 from lpirc_power.cli.options import DURATION, address_argument
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
@@ -19,7 +20,10 @@ class _Failed(Exception):
     """The program itself failed, and its stdout has the reason."""
 
 
-@click.command(short_help="Add the energy of an inference to what a benchmark prints.")
+@click.command(
+    cls=WithCommand,
+    short_help="Add the energy of an inference to what a benchmark prints.",
+)
 @address_argument
 @click.argument("command", nargs=-1, required=True)
 @click.option(

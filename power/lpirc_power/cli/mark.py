@@ -8,12 +8,16 @@ import os
 import click
 
 from lpirc_power.cli.boundary import warnings_printed
+from lpirc_power.cli.meters_and_command import WithCommand
 from lpirc_power.clocks import real_clocks
 from lpirc_power.marks import marking
 from lpirc_power.recording_run.course import Course
 
 
-@click.command(short_help="Name a moment or a stretch of what `meter record` measures.")
+@click.command(
+    cls=WithCommand,
+    short_help="Name a moment or a stretch of what `meter record` measures.",
+)
 @click.argument("name")
 @click.argument("command", nargs=-1)
 @click.pass_context

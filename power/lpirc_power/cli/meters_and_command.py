@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,7 +17,32 @@ _GIVEN: Final = "lpirc_power.command"
 _NAMED: Final = re.compile(r"([A-Za-z0-9_-]{1,40})=(.+)")
 
 
-class RecordCommand(click.Command):
+class WithCommand(click.Command):
+    """A command whose last words are a COMMAND with options of its own, which stand behind `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse options and words; a usage error about an option behind a program's name says how to write it."""
+        try:
+            return super().parse_args(ctx, [*args])
+        except click.NoSuchOption as error:
+            program = _program_before(error.option_name, args)
+            if not program:
+                raise
+            words = f"{error.message} If it is an option of {program}, write -- before {program}."
+            raise click.NoSuchOption(error.option_name, words, ctx=error.ctx) from error
+
+
+def _program_before(option: str, args: Sequence[str]) -> str:
+    """Return the first word before an option that is a program; empty if there is none."""
+    for word in args:
+        if word.startswith(option) or word == END_OF_ADDRESSES:
+            break
+        if not word.startswith("-") and shutil.which(word):
+            return word
+    return ""
+
+
+class RecordCommand(WithCommand):
     """A command that knows which words stand behind `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

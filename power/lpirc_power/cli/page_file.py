@@ -11,19 +11,9 @@ from typing import Final
 
 from lpirc_power.errors import MeterError
 from lpirc_power.presence import is_folder, is_there
-from lpirc_power.recording_run.logbook import require_folder
+from lpirc_power.recording_run.logbook import require_ending, require_folder
 
 FIRST_BYTES: Final = 64
-
-
-OTHER_FORMATS: Final = frozenset(
-    (
-        *(".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".txt"),
-        *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".pq", ".xlsx", ".ods"),
-        *(".png", ".svg", ".jpg", ".zip", ".gz"),
-    )
-)
-"""Endings of names by which programs take a file for one of another format."""
 
 
 class Kind(Enum):
@@ -98,17 +88,8 @@ def require_free(path: Path, kind: Kind = Kind.PAGE, *, force: bool) -> None:
         name, _, _ = kind.value
         sentence = f"{path} is not {name}, so --force does not overwrite it; choose another name."
         raise MeterError("recording-file", sentence)
-    _require_ending(path, kind)
-
-
-def _require_ending(path: Path, kind: Kind) -> None:
-    """Raise MeterError `recording-file` for a name that ends as files of another format do."""
     name, _, own = kind.value
-    ending = path.suffix.lower()
-    if ending in OTHER_FORMATS.difference(own):
-        better = path.with_suffix(own[0])
-        sentence = f"{path} would be {name}, whose name does not end in {ending}; write -o {better}."
-        raise MeterError("recording-file", sentence)
+    require_ending(path, name, own, "-o ")
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -12,6 +12,7 @@ import click
 
 from lpirc_power.addresses.meter_address import limits_at, standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
+from lpirc_power.cli.meters_and_command import WithCommand
 from lpirc_power.cli.options import (
     DURATION,
     Figure,
@@ -40,7 +41,7 @@ from lpirc_power.wt300.range_fit import Drawn, drawn
 Answer = TypeVar("Answer")
 
 
-@click.command("range", short_help="Find the fixed ranges for a load.")
+@click.command("range", cls=WithCommand, short_help="Find the fixed ranges for a load.")
 @address_argument
 @click.argument("command", nargs=-1)
 @click.option(

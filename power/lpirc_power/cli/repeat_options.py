@@ -40,6 +40,11 @@ class _WarmUp(click.ParamType[WarmUp]):
             return WarmUp(
                 seconds=Figure("S", most=LONGEST_S).convert(text[:-1], param, ctx)
             )
+        if not text.lstrip("+-").isdecimal():
+            forms = (
+                "a number of attempts, such as 2, nor a time in seconds, such as 60s"
+            )
+            self.fail(f"{text!r} is neither {forms}.", param, ctx)
         return WarmUp(attempts=_ATTEMPTS.convert(text, param, ctx))
 
 

@@ -9,6 +9,8 @@ import click
 
 LEAST_LIKENESS = 0.75
 """The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four. Below it, a guess misleads."""
+SHORTEST = 3
+"""Letters of a beginning from which an option is suggested; fewer begin too many."""
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -18,10 +20,20 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return plain[found[0]] if found else None
 
 
-def drop_misleading(error: click.UsageError) -> None:
-    """Remove suggestions of which the given name cannot be a slip: click offers `--mode` for `--name`."""
-    suggested = getattr(error, "possibilities", None) or []
-    name = getattr(error, "option_name", None) or ""
-    meant = [one for one in suggested if closest(name, [one]) is not None]
-    if suggested:
-        vars(error)["possibilities"] = meant
+def suggest_meant(error: click.UsageError) -> None:
+    """Suggest the options that a given one begins, or of which it may be a slip: click offers `--mode` for `--name`."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return
+    name = error.option_name
+    known = _long_options(error.ctx)
+    begun = [one for one in known if one.startswith(name)]
+    if len(name.lstrip("-")) < SHORTEST or not begun:
+        slip = closest(name, known)
+        begun = [] if slip is None else [slip]
+    vars(error)["possibilities"] = begun
+
+
+def _long_options(context: click.Context) -> list[str]:
+    options = context.command.get_params(context)
+    names = (name for option in options for name in option.opts)
+    return [name for name in names if name.startswith("--")]

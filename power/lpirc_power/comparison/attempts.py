@@ -240,17 +240,27 @@ def _of_mark(recorded: Recorded, compared: Compared) -> Attempt:
     return Attempt(recorded, energy_wh, budget, one.budget, lasted_s, power_w, count)
 
 
-def require_different(first: Side, second: Side) -> None:
-    """Raise MeterError `comparison-repeated` if one recording is given twice: it would seem to repeat exactly."""
+def require_different(first: Side, second: Side, given: Sequence[Path] = ()) -> None:
+    """Raise MeterError `comparison-repeated` if one recording is given twice: it would seem to repeat exactly.
+
+    `given` are the files of both sides as they were given.
+    """
     seen: dict[tuple[object, ...], str] = {}
     for one in (*first.recordings, *second.recordings):
         if one.file in seen.values():
-            raise _repeated(f"{one.file} is given twice")
+            raise _repeated(_given_twice(one, given))
         last = one.readings[-1]
         key = (str(one.identity), len(one.readings), last.utc, last.energy_wh)
         if last.utc.year > NO_DATE.year and key in seen:
             raise _repeated(f"{one.file} is the recording that {seen[key]} is")
         seen[key] = one.file
+
+
+def _given_twice(one: Recorded, given: Sequence[Path]) -> str:
+    part = None if one.record is None else one.record.part
+    if part is not None and given.count(Path(one.file)) == 1:
+        return f"{one.file} is given by itself and as an attempt of {part.whole}"
+    return f"{one.file} is given twice"
 
 
 def _repeated(said: str) -> MeterError:

@@ -211,7 +211,19 @@ def asked_columns(asked: str, heads: Sequence[str]) -> list[Column]:
             "recording-columns",
             f"--columns names {twice[0]} twice; name one column for each quantity.",
         )
+    _require_own_columns(found)
     return found
+
+
+def _require_own_columns(found: Sequence[Column]) -> None:
+    by_place: dict[int, str] = {}
+    for one in found:
+        earlier = by_place.setdefault(one.place, one.quantity)
+        if earlier != one.quantity:
+            raise MeterError(
+                "recording-columns",
+                f"--columns takes {one.head!r} for {earlier} and for {one.quantity}; a column has one quantity.",
+            )
 
 
 def _asked(text: str, heads: Sequence[str]) -> Column:

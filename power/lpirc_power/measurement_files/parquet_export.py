@@ -79,7 +79,7 @@ def _pyarrow() -> tuple[Any, Any]:
     except ImportError:
         raise MeterError(
             "no-pyarrow",
-            "Parquet needs pyarrow, which is not installed: pip install 'lpirc-power[parquet]'.",
+            "Parquet needs pyarrow, which is not installed: pip install pyarrow.",
         ) from None
     return pa, parquet
 

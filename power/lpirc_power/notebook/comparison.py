@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lpirc_power.comparison.attempts import (
     Choice,
@@ -24,7 +24,9 @@ from lpirc_power.comparison.comparison_report import (
 )
 from lpirc_power.errors import MeterError
 from lpirc_power.notebook.cell import text_cell
-from lpirc_power.notebook.recording import Recording
+from lpirc_power.notebook.recording import Recording, given_recordings
+
+SIDES: Final = "comparison-sides"
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,16 @@ def compare(
     of a side counts, `comparison-repeated` for a recording that is given twice, `comparison-sides` for sides that do
     not fit.
     """
+    if isinstance(names, str) or len(names) != 2:
+        raise _wrong(f"names is {names!r}; give one for each of the two sides.")
+    if not all(isinstance(name, str) for name in names):
+        raise _wrong(f"names is {names!r}; names are texts.")
     if problem := wrong_names(names):
         raise _wrong(f"The names are {names[0]!r} and {names[1]!r}; {problem}.")
+    if not 0.0 < least <= 1.0:
+        raise _wrong(
+            f"least is {least}; give a part of 1, above 0, such as 0.02 for 2 %."
+        )
     energies = Compared(mark, above_idle)
     choice = Choice(energies, incomplete)
     one = _side(names[0], first, choice)
@@ -123,11 +133,11 @@ def compare(
 
 
 def _side(name: str, given: Recording | Sequence[Recording], choice: Choice) -> Side:
-    recordings = [given] if isinstance(given, Recording) else given
+    recordings = given_recordings(SIDES, given)
     if not recordings:
         raise _wrong(f"{name} has no recording; give at least one of each side.")
     return side_of(name, [one.recorded for one in recordings], choice)
 
 
 def _wrong(said: str) -> MeterError:
-    return MeterError("comparison-sides", said)
+    return MeterError(SIDES, said)

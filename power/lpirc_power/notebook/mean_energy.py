@@ -19,7 +19,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.listed import listed
 from lpirc_power.notebook.cell import facts_cell
 from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
-from lpirc_power.notebook.recording import Recording
+from lpirc_power.notebook.recording import Recording, given_recordings
 from lpirc_power.notebook.stated_half import stated_half_wh
 from lpirc_power.report.budget_words import budget_summary, stated_words
 from lpirc_power.report.incomplete import verdict_on
@@ -27,6 +27,7 @@ from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.series_report import attempts_words
 
 MOST_SHOWN: Final = 30
+MEAN_ENERGY: Final = "mean-energy"
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,21 +91,22 @@ def mean_of(
     interrupted, whose COMMAND failed, or that need review, do not count unless `incomplete` is True; one without an
     energy never does. A `DoubtfulEnergy` warning names each, meters or setups that differ, a trend from attempt to
     attempt, and attempts far outside the others. A single recording shows no spread, so its uncertainty is the
-    meter's alone. Raises MeterError `mean-energy` without a recording that counts, if one is given twice;
+    meter's alone. Raises MeterError `mean-energy` without a recording that counts, if one is given twice or is none;
     `comparison-energy` if one lacks the mark or the idle power, or has no energy above
     0 of it.
     """
-    if not recordings:
+    several = given_recordings(MEAN_ENERGY, recordings)
+    if not several:
         raise MeterError(
-            "mean-energy", "There is no mean of no recording; give at least one."
+            MEAN_ENERGY, "There is no mean of no recording; give at least one."
         )
-    counted = [one for one in recordings if _counts(one, incomplete)]
+    counted = [one for one in several if _counts(one, incomplete)]
     if not counted:
         raise MeterError(
-            "mean-energy",
+            MEAN_ENERGY,
             "No recording counts, so there is no mean; record again, or give incomplete=True.",
         )
-    _require_different(recordings)
+    _require_different(several)
     _warn_of_others(counted)
     found = [(one.energy_wh, one.budget) for one in counted]
     if mark or above_idle:
@@ -156,6 +158,6 @@ def _require_different(recordings: Sequence[Recording]) -> None:
         file = Path(one.path).resolve()
         if file in files:
             raise MeterError(
-                "mean-energy", f"{one.path} is given twice; give each recording once."
+                MEAN_ENERGY, f"{one.path} is given twice; give each recording once."
             )
         files.add(file)

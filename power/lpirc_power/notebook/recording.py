@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -215,6 +216,32 @@ def read_measurement(
     if isinstance(found, Group):
         return {name: _recording(one) for name, one in found.recordings.items()}
     return _recording(found)
+
+
+def given_recordings(code: str, given: Any) -> list[Recording]:
+    """Return the recordings that an argument is: one, or several. Raises MeterError with a code for anything else."""
+    if isinstance(given, Recording):
+        return [given]
+    if isinstance(given, Mapping):
+        names = ", ".join(map(str, given)) or "none"
+        sentence = f"Recordings of several meters ({names}) are given; take those of one meter, by its name."
+        raise MeterError(code, sentence)
+    if isinstance(given, str | Path) or not isinstance(given, Iterable):
+        raise MeterError(code, _no_recording(given))
+    several = list(given)
+    for one in several:
+        if not isinstance(one, Recording):
+            raise MeterError(code, _no_recording(one))
+    return several
+
+
+def _no_recording(given: object) -> str:
+    if isinstance(given, str | Path):
+        name = str(given)
+        return f"{name!r} is a name and no recording; read it first: read_recorded({name!r})."
+    if isinstance(given, Iterable):
+        return f"A {type(given).__name__} stands in place of a recording; give its recordings one by one."
+    return f"{given!r} is no recording; give what read_recorded returns."
 
 
 def _recording(found: Recorded) -> Recording:

@@ -57,16 +57,19 @@ def _wrong_types(setup: Setup) -> Iterator[str]:
 def _wrong_values(setup: Setup) -> Iterator[str]:
     interval_s = setup.update_interval_s
     if not SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S:
-        yield f"update_interval_s is {interval_s:g}"
+        limits = f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s"
+        yield f"update_interval_s is {interval_s:g}, not from {limits}"
     if setup.crest_factor not in CREST_FACTORS:
-        yield f"crest_factor is {setup.crest_factor!r}"
+        known = " or ".join(map(str, CREST_FACTORS))
+        yield f"crest_factor is {setup.crest_factor!r}, not the number {known}"
     if setup.mode not in MODES:
-        yield f"mode is {setup.mode!r}"
+        known = " or ".join(map(repr, MODES))
+        yield f"mode is {setup.mode!r}, not {known}"
     for name in _MAY_BE_NONE:
         value = getattr(setup, name)
         if value is not None and not 0 < value < math.inf:
-            yield f"{name} is {value:g}"
+            yield f"{name} is {value:g}, not a finite number above 0"
     if setup.integrator_timer_s < 0:
-        yield f"integrator_timer_s is {setup.integrator_timer_s}"
+        yield f"integrator_timer_s is {setup.integrator_timer_s}, not from 0 up"
     if not 0 <= setup.ambient_change_c < math.inf:
-        yield f"ambient_change_c is {setup.ambient_change_c:g}"
+        yield f"ambient_change_c is {setup.ambient_change_c:g}, not a finite number from 0 up"

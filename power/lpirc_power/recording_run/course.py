@@ -167,4 +167,5 @@ def _no_program(name: str) -> str:
             f"There is no program {name!r}; give its arguments apart from its name, and a line for a shell as "
             f"sh -c {shlex.quote(name)}."
         )
-    return f"There is no program {name!r} that could be run and measured, and it is not the address of a meter."
+    also = " It is not the address of a meter, either." if ":" in name else ""
+    return f"There is no program {name!r} that can be run.{also}"

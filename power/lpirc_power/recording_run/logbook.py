@@ -9,7 +9,7 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,14 @@ from lpirc_power.recording import header_line, read_readings, row
 from lpirc_power.recording_run.course import ProgramMissing
 
 _log: Final = logging.getLogger(__name__)
+OTHER_FORMATS: Final = frozenset(
+    (
+        *(".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".txt"),
+        *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".pq", ".xlsx", ".ods"),
+        *(".png", ".svg", ".jpg", ".zip", ".gz"),
+    )
+)
+"""Endings of names by which programs take a file for one of another format."""
 
 
 class Logbook:
@@ -236,6 +244,18 @@ def require_folder(path: Path) -> None:
     """Raise MeterError `recording-file` if the folder of a file does not exist; OSError if it cannot be checked."""
     if not is_folder(path.parent):
         sentence = f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first."
+        raise MeterError("recording-file", sentence)
+
+
+def require_ending(path: Path, name: str, own: Sequence[str], option: str = "") -> None:
+    """Raise MeterError `recording-file` for a name that ends as files of another format do.
+
+    `own` are the usual endings of such a file, whose name for people is `name`.
+    """
+    ending = path.suffix.lower()
+    if ending in OTHER_FORMATS.difference(own):
+        better = path.with_suffix(own[0])
+        sentence = f"{path} would be {name}, whose name does not end in {ending}; write {option}{better}."
         raise MeterError("recording-file", sentence)
 
 

@@ -25,7 +25,7 @@ from lpirc_power.recording_run.kept_record import (
     printable,
     program_version,
 )
-from lpirc_power.recording_run.logbook import Logbook
+from lpirc_power.recording_run.logbook import Logbook, require_ending
 from lpirc_power.recording_run.watcher import Watcher
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.armed_meter import lacks_ranges, require_ranges
@@ -60,6 +60,10 @@ class Order:
     marks_path: Path | None = None
     watcher: Watcher = NOBODY
     idle: Idle | None = None
+
+    def __post_init__(self) -> None:
+        """Raise MeterError `recording-file` for a name of another format: x.json is the name of a record."""
+        require_ending(self.output, "a recording, a CSV file", (".csv", ".txt"))
 
     @property
     def name(self) -> str:

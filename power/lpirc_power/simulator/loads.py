@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Protocol
@@ -118,6 +119,7 @@ class Replay:
         )
 
 
+KINDS: Final = ("constant", "steps", "noise", "csv", "cpu", "while")
 FORMS: Final = (
     "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W, "
     "while:FILE,idle=2W,busy=9W; all but "
@@ -134,8 +136,8 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     kind, _, rest = spec.partition(":")
     try:
         if kind == "constant":
-            words, wave, _ = _wave(rest)
-            watts = _quantity(words[0], "W", negative=True)
+            word, wave, _ = _single(rest)
+            watts = _quantity(word, "W", negative=True)
             return Drawn(lambda _start, _end: watts, wave)
         if kind == "steps":
             return _steps(rest)
@@ -148,10 +150,14 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
+        why = str(error)
+        end = "" if why.endswith("?") else "."
         raise MeterError(
-            "simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}"
+            "simulator-load", f"The load {spec!r} cannot be used: {why}{end} {FORMS}"
         ) from error
-    raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
+    meant = get_close_matches(kind, KINDS, n=1)
+    perhaps = f" Did you mean {meant[0]}:{rest}?" if meant else ""
+    raise MeterError("simulator-load", f"There is no load {spec!r}.{perhaps} {FORMS}")
 
 
 def _whole(text: str, name: str) -> int:
@@ -174,12 +180,18 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
     return value
 
 
-def _wave(
+def _single(
     rest: str, first: str = "power", **own: str
-) -> tuple[list[str], Wave, dict[str, str]]:
-    """Return a load's words, its waveform, and its `own` options, each given or the default; `first` names a word."""
-    words = [word for word in rest.split(",") if "=" not in word]
-    options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
+) -> tuple[str, Wave, dict[str, str]]:
+    """Return a load's only word, its waveform, and its `own` options, each given or the default; `first` names it."""
+    words = _words(rest, first)
+    if len(words) > 1:
+        raise ValueError(_not_taken(rest, words[1], first, own))
+    return words[0], *_wave(rest, **own)
+
+
+def _wave(rest: str, **own: str) -> tuple[Wave, dict[str, str]]:
+    options = _options(rest)
     own = {name: options.pop(name, usual) for name, usual in own.items()}
     voltage_v = _quantity(options.pop("volts", "120"), "V")
     power_factor = _quantity(options.pop("pf", "1"), "")
@@ -190,13 +202,44 @@ def _wave(
         raise ValueError(
             "volts must be above 0, pf above 0 and at most 1, crest at least 1"
         )
-    if not words or not words[0].strip():
+    return Wave(voltage_v, power_factor, crest), own
+
+
+def _words(rest: str, first: str) -> list[str]:
+    words = [word for word in rest.split(",") if word.strip() and "=" not in word]
+    if not words:
         raise ValueError(f"the {first} is missing")
-    return words, Wave(voltage_v, power_factor, crest), own
+    return words
+
+
+def _options(rest: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for word in rest.split(","):
+        name, is_option, value = word.partition("=")
+        if is_option and name in options:
+            raise ValueError(f"{name} is given twice")
+        if is_option:
+            options[name] = value
+    return options
+
+
+def _not_taken(rest: str, word: str, first: str, own: dict[str, str]) -> str:
+    """Say what a word may have been meant as: the digits after a decimal sign, or an option without its name."""
+    parts = rest.split(",")
+    before = parts[parts.index(word) - 1]
+    meant = []
+    if (first == "power" or "=" in before) and word[:1].isdecimal():
+        number = before.rstrip("WwVv")
+        if number[-1:].isdecimal() and "." not in number:
+            meant.append(f"{number}.{word} (the decimal sign is a point)")
+    meant += [f"{name}={word}" for name, usual in own.items() if usual.endswith("W")]
+    perhaps = f"; did you mean {' or '.join(meant)}?" if meant else ""
+    return f"{word!r} in {rest!r} is not known{perhaps}"
 
 
 def _steps(rest: str) -> Load:
-    words, wave, _ = _wave(rest)
+    words = _words(rest, "power")
+    wave, _ = _wave(rest)
     edges_s = [0.0]
     rows = []
     for word in words:
@@ -204,6 +247,7 @@ def _steps(rest: str) -> Load:
         if not at:
             raise ValueError(
                 f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s"
+                + ("; the decimal sign is a point" if len(words) > 1 else "")
             )
         rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
@@ -217,14 +261,14 @@ def _drawn(powers: Replay, wave: Wave) -> Load:
 
 
 def _noise(rest: str) -> Load:
-    words, wave, own = _wave(rest, sd="0.5W", seed="1")
+    word, wave, own = _single(rest, sd="0.5W", seed="1")
     deviation_w = _quantity(own["sd"], "W")
-    watts = _quantity(words[0], "W", negative=True)
+    watts = _quantity(word, "W", negative=True)
     return _drawn(noise(watts, deviation_w, _whole(own["seed"], "seed")), wave)
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    (pid, *_), wave, own = _wave(rest, "process id", idle="2W", busy="9W")
+    pid, wave, own = _single(rest, "process id", idle="2W", busy="9W")
     idle_w = _quantity(own["idle"], "W")
     busy_w = _quantity(own["busy"], "W")
     number = _whole(pid, "process id")
@@ -237,7 +281,7 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 
 
 def _while(rest: str) -> Load:
-    (file, *_), wave, own = _wave(rest, "file", idle="2W", busy="9W")
+    file, wave, own = _single(rest, "file", idle="2W", busy="9W")
     idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
     path = Path(file).absolute()
     return Drawn(lambda _start, _end: busy_w if path.exists() else idle_w, wave)

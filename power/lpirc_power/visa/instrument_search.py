@@ -68,7 +68,7 @@ def search() -> Search:
         (
             "serial ports",
             _at_serial_ports,
-            "serial ports, which need the Python package pyserial (pip install 'lpirc-power[serial]')",
+            "serial ports, which need the Python package pyserial (pip install pyserial)",
         ),
     ):
         try:

@@ -329,8 +329,7 @@ def _unknown_host(address: str) -> MeterError | None:
 
 
 def _unopened_serial(address: str, error: Exception) -> MeterError | None:
-    is_denied = "Permission denied" in str(error)
-    return link_failures.no_serial_permission(address) if is_denied else None
+    return link_failures.no_serial_port(address, str(error))
 
 
 def _unopened_usb(address: str, error: Exception) -> MeterError | None:

@@ -100,11 +100,11 @@ def no_backend(address: str, why: str) -> MeterError:
     )
 
 
-def no_package(address: str, package: str, install: str) -> MeterError:
-    """Return the error for an interface whose Python package is not installed; `install` is what pip is given."""
+def no_package(address: str, package: str) -> MeterError:
+    """Return the error for an interface whose Python package is not installed."""
     return no_backend(
         address,
-        f"this kind of interface needs the Python package {package}; install it: pip install {install}",
+        f"this kind of interface needs the Python package {package}; install it: pip install {package}",
     )
 
 
@@ -127,6 +127,26 @@ def no_serial_permission(address: str) -> MeterError:
     )
 
 
+def no_serial_port(address: str, text: str) -> MeterError | None:
+    """Return the error behind pyserial's message about a port; None for a message of something else."""
+    port = address.removeprefix("ASRL").partition("::")[0]
+    if "Permission denied" in text:
+        return no_serial_permission(address)
+    if "could not open port" in text and "busy" in text:
+        return MeterLocked(
+            f"The serial port {port} is used by another program; end that program."
+        )
+    if "could not open port" in text:
+        return MeterUnreachable(
+            f"This machine has no serial port {port}; plug the meter in. `meter find` lists the ports."
+        )
+    if "Could not configure port" in text:
+        return MeterUnreachable(
+            f"{port} is not a serial port; `meter find` lists those of this machine."
+        )
+    return None
+
+
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind pyvisa-py's message about an unsupported interface; None for any other message."""
     if "PyUSB does not seem" in text:
@@ -136,8 +156,7 @@ def no_session(address: str, text: str) -> MeterError | None:
         package = missing[1].lower()
         if package == "linux-gpib":
             return no_backend(address, NO_GPIB)
-        install = "'lpirc-power[serial]'" if package == "pyserial" else package
-        return no_package(address, package, install)
+        return no_package(address, package)
     if text.startswith("No class registered"):
         return wrong_address(address, "no such kind of interface")
     return None

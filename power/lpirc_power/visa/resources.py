@@ -134,7 +134,7 @@ def _meant(address: str, name: str) -> str:
             "`meter find` shows the SERIAL."
         )
     for kind, form in _KINDS.items():
-        if re.match(rf"{kind}(\d*:|[\d/])", name, re.IGNORECASE):
+        if re.match(rf"{kind}(\d*:|[\d/]|\Z)", name, re.IGNORECASE):
             return form
     meant = _MEANT.fullmatch(name)
     if meant is None:

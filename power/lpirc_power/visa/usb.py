@@ -83,7 +83,7 @@ def with_serial(address: str) -> str:
     try:
         found = devices(*ids)
     except ImportError as error:
-        raise link_failures.no_package(address, "pyusb", "pyusb") from error
+        raise link_failures.no_package(address, "pyusb") from error
     except ValueError as error:  # NoBackendError is one
         raise link_failures.no_backend(address, NO_LIBUSB) from error
     if not found:

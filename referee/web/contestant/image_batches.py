@@ -28,12 +28,13 @@ CHUNK_BYTES = 2**17
 """Size of a chunk of a batch. Each chunk wakes the server's thread once and takes memory while it is sent."""
 PARAMETERS = 8  # a query has two
 KNOWN = ("first", "count")
+LARGEST_NUMBER = 10**LONGEST_NUMBER - 1
 
 
 def batch(service: RunService, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /v1/images?first=&count= with a zip; a count beyond the last image is reduced."""
     live = open_run_of(service.callers, asked)
-    first, count = wanted(asked.environ.get("QUERY_STRING", ""))
+    first, count = wanted(asked.environ.get("QUERY_STRING", ""), live.run.images)
     live.testset_number(first)
     end = min(first + count, live.run.images + 1)
     return batch_of(service, asked, live, range(first, end))
@@ -96,8 +97,8 @@ def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes
         logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
-def wanted(query: str) -> tuple[int, int]:
-    """Return (first, count) of the requested batch. Raises RefereeError `bad-request`."""
+def wanted(query: str, images: int) -> tuple[int, int]:
+    """Return (first, count) of the requested batch of a run's images. Raises RefereeError `bad-request`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:
@@ -112,11 +113,14 @@ def wanted(query: str) -> tuple[int, int]:
             "The query has a parameter twice; send `first` and `count` once each.",
         )
     require_known(given, KNOWN)
-    first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
-    return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)
+    first = _whole(given, "first", 1, LARGEST_NUMBER, images)
+    return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH, LARGEST_BATCH)
 
 
-def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
+def _whole(
+    given: dict[str, str], name: str, default: int, largest: int, told: int
+) -> int:
+    """Return a whole number, at most the largest; a refusal tells of `told`: an image beyond it is refused later."""
     text = given.get(name, str(default))
     value = (
         int(text)
@@ -127,6 +131,6 @@ def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(
             "bad-request",
-            f"{name} is {shown!r}; it must be a whole number from 1 to {largest}.",
+            f"{name} is {shown!r}; it must be a whole number from 1 to {told}.",
         )
     return value

@@ -15,6 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 from lpirc_power.errors import MeterError
 from referee.contest import Contest, require_closed
 from referee.errors import RefereeError
+from referee.given_units import as_number
 from referee.judging.jury_decisions import Seen, confirm, publish
 from referee.judging.run_figures import let_stand, run_document
 from referee.store.acts import Act
@@ -29,6 +30,7 @@ from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
+LONGEST_SHOWN = 40
 NOT_GIVEN = ""  # a given text is never blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
@@ -70,16 +72,16 @@ def arm() -> tuple[Response, int]:
     names = ("station", "heat", "extra_s", "beyond_attempts", "reason")
     given = dict.fromkeys(names, NOT_GIVEN)
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
-    extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
+    extra_s = _seconds("extra_s", extra) if extra else None
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
-    more["extra_s"] = extra_s if extra else None
+    more["extra_s"] = extra_s
     try:
         with act("arm", team=team, **more) as under_way:
             run = desk.callers.control.arm(
                 team,
                 station or _only_station(desk.callers.contest),
                 heat or None,
-                extra_s=extra_s if extra else None,
+                extra_s=extra_s,
                 beyond_attempts=beyond == "yes",
                 act=under_way,
             )
@@ -191,6 +193,15 @@ def _reason() -> str | None:
         return None
     (reason,) = read_texts(reason=NOT_GIVEN)
     return question_text(reason, "reason") if reason.strip() else None
+
+
+def _seconds(key: str, given: str) -> int:
+    """Return a number of seconds. Raises RefereeError `bad-request`."""
+    if given.isascii() and given.isdigit() and len(given) < 10:
+        return int(given)
+    words = "it must be a whole number of seconds above 0"
+    sentence = f"{key} is {given[:LONGEST_SHOWN]!r}; {words}{as_number(key, given[:LONGEST_SHOWN])}."
+    raise RefereeError("bad-request", sentence)
 
 
 def _only_station(contest: Contest) -> str:

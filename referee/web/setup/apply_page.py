@@ -23,6 +23,7 @@ from referee.contest import (
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.judging.contest_status import program_version
+from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
 from referee.served import SETUP_NAME
 from referee.store.held_stations import require_stations_kept
@@ -150,6 +151,7 @@ def _require_loadable(desk: SettingsDesk) -> None:
     with open_contest(desk.folder, only_looks=True) as contest:
         require_scorer(contest)
         require_truth(contest.test_set, contest.config.task)
+        images_of_a_run(contest)
         require_journal(contest, program_version(), Clock().utc())
         if desk.access.is_setup:
             require_unchanged(contest.test_set)

@@ -91,7 +91,7 @@ def day() -> Response:
 @blueprint.post("/day")
 def change_day() -> Any:
     """Write what was changed."""
-    return write("day", _edits, _shown)
+    return write("day", _edits, _shown, fields=FIELDS)
 
 
 def _edits(form: Form) -> list[Setting]:

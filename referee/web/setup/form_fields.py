@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any
 
 from referee.config.toml_edits import Setting
 from referee.errors import RefereeError
+from referee.given_units import as_number
 from referee.web.setup.form_body import Form
 
 YES = "yes"
@@ -108,6 +110,22 @@ def settings_of(
     return found
 
 
+def in_labels(words: str, fields: Sequence[Field]) -> str:
+    """Return a sentence about keys of contest.toml with the labels of their fields."""
+    for table in {one.table for one in fields if one.table}:
+        words = words.removeprefix(f"{table}: ")
+    for field in sorted(fields, key=lambda one: -len(one.key)):
+        label = f"“{field.label}”"
+        words = words.replace(
+            f"the key {field.key!r} is missing", f"{label} is blank; fill it in"
+        )
+        if "_" in field.key:
+            words = re.sub(rf"(?<!\w){field.key}\b", label, words)
+        elif field.table and words.startswith(f"{field.key} = "):
+            words = label + words.removeprefix(field.key)
+    return words
+
+
 def value_of(field: Field, given: str) -> Any:
     """Return the value that a text means. Raises ValueError with what is wrong."""
     if field.kind == "flag":
@@ -116,10 +134,12 @@ def value_of(field: Field, given: str) -> Any:
         if field.may_be_blank:
             return None
         raise ValueError("it is blank")
+    if field.choices and given not in (names := [name for name, _ in field.choices]):
+        raise ValueError(f"{given!r} is none of {', '.join(names)}")
     if field.kind == "whole":
-        return _whole(given)
+        return _whole(given, field.key)
     if field.kind == "number":
-        return _number(given)
+        return _number(given, field.key)
     if field.kind == "moment":
         return _moment(given)
     if field.kind == "list":
@@ -127,19 +147,19 @@ def value_of(field: Field, given: str) -> Any:
     return given
 
 
-def _whole(given: str) -> int:
+def _whole(given: str, key: str) -> int:
     if not (given.isascii() and given.isdigit() and len(given) < 10):
-        raise ValueError(f"{given!r} is not a whole number")
+        raise ValueError(f"{given!r} is not a whole number{as_number(key, given)}")
     return int(given)
 
 
-def _number(given: str) -> float | int:
+def _number(given: str, key: str) -> float | int:
     try:
         value = float(given.replace(",", "."))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{given!r} is not a number")
+        raise ValueError(f"{given!r} is not a number{as_number(key, given)}")
     return int(value) if value.is_integer() else value
 
 

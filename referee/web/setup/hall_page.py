@@ -64,7 +64,7 @@ def change_hall() -> Any:
     def edits(form: Form) -> list[Setting]:
         return settings_of(FIELDS, form)
 
-    return write(STEP, edits, _shown)
+    return write(STEP, edits, _shown, fields=FIELDS)
 
 
 def hall_findings(desk: SettingsDesk) -> Iterator[Finding]:

@@ -10,7 +10,11 @@ from flask import Response
 from referee.auth.passwords import generate_password, hash_password
 from referee.errors import RefereeError
 from referee.judging.jury_people import ADDED, SET_UP, people_of
-from referee.registration.registered_names import require_operator_name
+from referee.registration.registered_names import (
+    SHORTEST_PASSWORD,
+    require_operator_name,
+    require_password,
+)
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import present_form
@@ -20,8 +24,6 @@ from referee.web.setup.settings_desk import (
     settings_blueprint,
     step_page,
 )
-
-SHORTEST_PASSWORD = 8
 
 blueprint = settings_blueprint("operators")
 
@@ -63,13 +65,6 @@ def register_operator(desk: SettingsDesk, name: str, password: str) -> None:
     during = SET_UP if desk.access.is_setup else None
     with desk.act(ADDED, name=name, during=during) as under_way:
         desk.store.operators.add(name, hashed, desk.clock.utc(), under_way)
-
-
-def require_password(password: str) -> None:
-    """Raise RefereeError `password-short` unless a password is long enough for a hall full of guessers."""
-    if len(password) < SHORTEST_PASSWORD:
-        sentence = f"The password has {len(password)} characters; choose one of {SHORTEST_PASSWORD} or more."
-        raise RefereeError("password-short", sentence)
 
 
 def operator_findings(desk: SettingsDesk) -> Iterator[Finding]:

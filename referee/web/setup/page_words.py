@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from referee.seams import Finding
+from referee.web.page_sentences import without_commands
 
 KEY = re.compile(r"^\w+ (?:= [\w.]+|is not set): ")
 ADVICE = {
     "attempts-unlimited": "Set “Attempts of each team” to 1; the console can still arm one more, on record.",
     "images-repeated": "Set “Attempts of each team” to 1, or choose fewer “Images of a run”.",
     "least-map-missing": "Set “Least accuracy that is ranked” to 0.01 or more.",
+    "least-map-unreachable": "Write 0.01 for 1 %.",
     "tenth-without-accuracy": "Set “Least accuracy that is ranked”, and let a run have so many images that the best "
     "board takes 30 J or more.",
     "window-below-speed": "Set a longer “Window”, or fewer “Images of a run”.",
@@ -29,6 +32,17 @@ CAUSES = {
     "keep everyone out for 75 s.",
 }
 REMEDY = re.compile(r"; (?:write|name|put) |, write ")
+
+
+REFUSALS = {"team-exists": "“New password” beside it gives one."}
+"""What to do about a refusal on the pages, by its code."""
+
+
+def refusal_in_page_words(failure: Any) -> str:
+    """Return the sentence of a refusal with a way out that the pages have."""
+    said = without_commands(failure.sentence)
+    advice = REFUSALS.get(failure.code)
+    return said if advice is None else f"{said} {advice}"
 
 
 def in_page_words(finding: Finding) -> Finding:

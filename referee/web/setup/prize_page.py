@@ -54,7 +54,7 @@ def change_prize() -> Any:
     def edits(form: Form) -> list[Edit]:
         return [*_as_rows(), *row_edits(TABLE, form.text("row"), FIELDS, form)]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=FIELDS)
 
 
 @blueprint.post("/prizes/add")
@@ -64,7 +64,7 @@ def add_prize() -> Any:
     def edits(form: Form) -> list[Edit]:
         return [*_as_rows(), new_row(TABLE, FIELDS, form)]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=FIELDS)
 
 
 @blueprint.post("/prizes/remove")
@@ -78,7 +78,7 @@ def remove_prize() -> Any:
         none = [] if left else [Setting(TABLE, ())]
         return [*_as_rows(), NoRow(TABLE, gone), *none]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=FIELDS)
 
 
 def _present() -> tuple[Prize, ...]:

@@ -13,7 +13,7 @@ from lpirc_score.tasks.offered import task_names
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError, load_test_set
 from referee.config import ContestConfig, config_of
-from referee.config.contest_file import Change, differences
+from referee.config.contest_file import NOTHING_WRITTEN, Change, differences
 from referee.config.contest_presets import PRESETS, Preset, preset_named
 from referee.config.contest_values import TOURNAMENTS
 from referee.config.toml_edits import Setting, edited
@@ -21,6 +21,7 @@ from referee.config.toml_lines import line_of
 from referee.contest_rules import RULES
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
+from referee.given_units import too_high
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import Form, present_form
@@ -135,7 +136,50 @@ def rules() -> Response:
 @blueprint.post("/rules")
 def change_rules() -> Any:
     """Write the rules that were changed."""
-    return write("rules", lambda form: settings_of(FIELDS, form), _shown)
+    return write(
+        "rules",
+        lambda form: _possible(settings_of(FIELDS, form)),
+        _shown,
+        fields=FIELDS,
+    )
+
+
+def _possible(given: list[Setting]) -> list[Setting]:
+    """Return the settings; raise RefereeError `bad-request` for one with which no run could be armed or ranked."""
+    labels = {(one.table, one.key): one.label for one in FIELDS}
+    known = {"metric": metric_names(), "task": task_names()}
+    problems = []
+    for one in given:
+        if one.key == "per_attempt":
+            problem = too_many(one.value, images_there(part(SettingsDesk)))
+        elif one.key in ("least_map", "least_accuracy"):
+            problem = too_high(one.value)
+        else:
+            problem = ""
+            if one.key in known and one.value not in known[one.key]:
+                choices = ", ".join(known[one.key])
+                problem = f"{one.value!r} is none of {choices}."
+        if problem:
+            problems.append(f"{labels[one.table, one.key]}: {problem}")
+    if problems:
+        sentence = f"{' '.join(problems)} {NOTHING_WRITTEN}"
+        raise RefereeError("bad-request", sentence)
+    return given
+
+
+def too_many(wanted: object, images: int) -> str:
+    """Return what is wrong with more images of a run than there are; "" if they are enough, or none is known."""
+    if not isinstance(wanted, int) or not 0 < images < wanted:
+        return ""
+    return f"{wanted} is more than the {images} of the test set."
+
+
+def images_there(desk: SettingsDesk) -> int:
+    """Return the number of images of the test set; 0 if it cannot be read."""
+    try:
+        return len(load_test_set(desk.folder / desk.config().testset).images)
+    except TestSetError:
+        return 0
 
 
 @blueprint.post("/rules/preset")
@@ -145,7 +189,7 @@ def take_preset() -> Any:
 
     def settings(form: Form) -> list[Setting]:
         preset = preset_named(form.text("preset"))
-        return preset.settings(desk.config())
+        return _possible(preset.settings(desk.config()))
 
     form = present_form()
     if desk.store.runs.find() and form.text(SURE) != YES:
@@ -155,7 +199,7 @@ def take_preset() -> Any:
                 return _shown(asked=_asked(desk, form.text("preset"), edits))
         except RefereeError as error:
             return _shown(error)
-    return write("rules", settings, lambda error, _: _shown(error))
+    return write("rules", settings, lambda error, _: _shown(error), fields=FIELDS)
 
 
 @dataclass(frozen=True)
@@ -226,12 +270,12 @@ def value_of_config(config: ContestConfig, field: Field) -> object:
 def rule_findings(desk: SettingsDesk) -> Iterator[Finding]:
     """Yield what is wrong with the rules, and what they give away."""
     config = desk.config()
-    try:
-        images = len(load_test_set(desk.folder / config.testset).images)
-    except TestSetError:
+    images = images_there(desk)
+    if problem := too_many(config.images.per_attempt, images):
+        yield Finding("bad-config", f"“Images of a run”: {problem}")
+    if not images:
         sentence = "There is no test set yet, so the rules cannot be checked against its images; choose one."
         yield Finding("testset-missing", sentence, is_advice=True)
-        images = 0
     for one in rule_advice(config, images):
         if one.code in OF_OTHER_STEPS or (not images and one.code in OF_IMAGES):
             continue

@@ -24,6 +24,7 @@ from referee.config.contest_file import (
     Change,
     ContestFile,
     OnRecord,
+    SettingRefused,
     change_settings,
     read_contest_file,
     replace_text,
@@ -41,8 +42,8 @@ from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.problem_documents import STATUS_OF_CODE
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.setup.form_body import Form, present_form
-from referee.web.setup.form_fields import WAS
-from referee.web.setup.page_words import in_page_words
+from referee.web.setup.form_fields import WAS, Field, in_labels
+from referee.web.setup.page_words import in_page_words, refusal_in_page_words
 
 SETTINGS_PATH = f"{OPERATOR_PATH}/settings"
 STEPS = (
@@ -256,7 +257,7 @@ def refusal_page(error: Any) -> Response:
     return page(
         "setup/refused.html",
         status_of(error),
-        sentence=error.sentence,
+        sentence=refusal_in_page_words(error),
         is_setup=desk.access.is_setup,
         back=request.path if request.method in SAFE else request.referrer,
     )
@@ -302,7 +303,7 @@ def step_page(
         csrf=desk.access.csrf(),
         version=version,
         findings=listed,
-        failure=None if failure is None else failure.sentence,
+        failure=None if failure is None else refusal_in_page_words(failure),
         said=SAID.get(request.args.get("said", "")),
         read_only=read_only,
         failed_at=failed_at,
@@ -323,13 +324,20 @@ def write(
     edits: Callable[[Form], Sequence[Edit]],
     shown: Callable[[Any, Form], Response],
     said: str = "written",
+    *,
+    fields: Sequence[Field] = (),
 ) -> Any:
-    """Write what the form asks for and lead back to the step; show the form again if it is refused."""
+    """Write what the form asks for and lead back to the step; show the form again if it is refused.
+
+    A refusal names the `fields` of the page, not the keys of contest.toml.
+    """
     form = present_form()
     desk = part(SettingsDesk)
     try:
         changes = desk.change(form.text("version"), edits(form))
     except RefereeError as error:
+        if isinstance(error, SettingRefused):
+            error = SettingRefused(in_labels(error.words, fields))
         try:
             return shown(error, form)
         except RefereeError as unreadable:

@@ -29,7 +29,10 @@ from referee.config.toml_edits import edited
 from referee.contest import create_contest, read_secrets
 from referee.errors import RefereeError
 from referee.presence import is_there
-from referee.registration.registered_names import require_operator_name
+from referee.registration.registered_names import (
+    require_operator_name,
+    require_password,
+)
 from referee.served import SETUP_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.web import html_pages
@@ -48,7 +51,6 @@ from referee.web.listener import Listen
 from referee.web.operator.operator_access import GENERATION_BYTES, LIFETIME_S
 from referee.web.problem_documents import problem
 from referee.web.setup.form_body import Form, present_form
-from referee.web.setup.operator_page import require_password
 from referee.web.setup.settings_desk import SETTINGS_PATH, SettingsDesk, status_of
 from referee.web.setup.setup_access import CodeCheck, SetupCode
 from referee.web.setup.step_pages import STEP_PAGES

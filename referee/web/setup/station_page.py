@@ -105,7 +105,7 @@ def stations() -> Response:
 @blueprint.post("/stations")
 def change_station() -> Any:
     """Write what was changed of a station."""
-    return write(TABLE, _edits, shown_stations)
+    return write(TABLE, _edits, shown_stations, fields=FIELDS)
 
 
 @blueprint.post("/stations/add")
@@ -117,7 +117,9 @@ def add_station() -> Any:
         values = {"name": form.text("name"), "meter": form.text("meter")}
         return [NewRow(TABLE, values)]
 
-    return write(TABLE, row, lambda error, form: shown_stations(error, form))
+    return write(
+        TABLE, row, lambda error, form: shown_stations(error, form), fields=FIELDS
+    )
 
 
 @blueprint.post("/stations/remove")
@@ -129,7 +131,9 @@ def remove_station() -> Any:
         require_not_needed(part(SettingsDesk).store, name)
         return [NoRow(TABLE, name)]
 
-    return write(TABLE, row, lambda error, form: shown_stations(error, form))
+    return write(
+        TABLE, row, lambda error, form: shown_stations(error, form), fields=FIELDS
+    )
 
 
 def _edits(form: Form) -> list[Edit]:

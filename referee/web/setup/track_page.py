@@ -102,7 +102,7 @@ def change_track() -> Any:
     def edits(form: Form) -> list[Edit]:
         return row_edits(TABLE, form.text("row"), FIELDS, form)
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
 
 
 @blueprint.post("/tracks/add")
@@ -110,9 +110,10 @@ def add_track() -> Any:
     """Add a track with a name, a rule and a test set."""
 
     def edits(form: Form) -> list[Edit]:
+        _require_rule(form.text("name"), form.text("rule"))
         return [new_row(TABLE, (NAME, *FIELDS[:2]), form)]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
 
 
 @blueprint.post("/tracks/remove")
@@ -122,7 +123,16 @@ def remove_track() -> Any:
     def edits(form: Form) -> list[Edit]:
         return [NoRow(TABLE, form.text("row"))]
 
-    return write(TABLE, edits, _shown)
+    return write(TABLE, edits, _shown, fields=(NAME, *FIELDS))
+
+
+def _require_rule(name: str, rule: str) -> None:
+    """Raise RefereeError `track-unknown` unless a track's rule, or without one its name, is that of a rule."""
+    rules = track_rules()
+    if rule or not rules or name.strip() in rules:
+        return
+    words = f"No rule is called {name.strip()!r}, so this track needs one; choose its rule: {', '.join(rules)}."
+    raise RefereeError("track-unknown", words)
 
 
 def track_findings(desk: SettingsDesk) -> Iterator[Finding]:

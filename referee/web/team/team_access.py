@@ -32,6 +32,10 @@ TEAM_COOKIE = "referee-team"
 OF_ONE_TEAM = "private, no-cache"
 """The header Cache-Control of what only one team may see: no cache that others share keeps it."""
 MARK_BYTES = 16
+NEEDS_TEAM = (
+    "This request needs a team: from a program, its name and password by HTTP Basic (curl --user TEAM); in a browser, "
+    "the log-in at /team/login."
+)
 
 blueprint = Blueprint("team-access", __name__, url_prefix=TEAM_PATH)
 
@@ -69,11 +73,14 @@ def require_team() -> str:
 def team_of_program() -> str:
     """Return the team of a request, by HTTP Basic or by its session.
 
-    Raises the errors of `require_password_anywhere` and `require_team`.
+    Raises SessionRefused `bad-token` without either, and the errors of `require_password_anywhere`.
     """
     given = request.authorization
     if given is None:
-        return require_team()
+        team = team_of_session()
+        if team is None:
+            raise SessionRefused("bad-token", NEEDS_TEAM)
+        return team
     if given.type != "basic":
         raise LoginRefused(
             "bad-credentials",

@@ -47,25 +47,26 @@ class TeamsDesk:
         self._handed_in: HandedIn | None = None
         self._lock = threading.Lock()
         self._of_team: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._kept: dict[str, tuple[float, TeamLook]] = {}
+        self._kept: dict[str, tuple[float, frozenset[int], TeamLook]] = {}
 
     def look(self, team: str) -> TeamLook:
-        """Return the look of a registered team, at most KEPT_S old."""
+        """Return the look of a registered team, at most KEPT_S old, and none from before a run of it began or ended."""
         with self._lock:
             of_team = self._of_team[team]
         with of_team:
             now_s = self._callers.clock.monotonic_s()
+            live = self._live_of(team, now_s)
             kept = self._kept.get(team)
-            if kept is not None and 0 <= now_s - kept[0] < KEPT_S:
-                return kept[1]
+            if kept is not None and kept[1] == live.keys() and _is_new(kept[0], now_s):
+                return kept[2]
             uploads = self._uploads().of_team(team)
             renewals = self._renewals
             now = self._callers.clock.utc()
-            known = self._known(team, now_s, uploads)
+            known = self._known(team, live, uploads)
             look = TeamLook(self._views.read(team, now, known))
             with self._lock:
                 if renewals == self._renewals:
-                    self._kept[team] = (now_s, look)
+                    self._kept[team] = (now_s, frozenset(live), look)
             return look
 
     def renew(self) -> None:
@@ -81,19 +82,28 @@ class TeamsDesk:
                 self._handed_in = HandedIn(part(PluggedPages))
             return self._handed_in
 
-    def _known(
-        self, team: str, now_s: float, uploads: list[dict[str, Any]]
-    ) -> TeamKnown:
-        control = self._callers.control
-        published = public_view(self._board.row())["teams"].get(team)
-        live = {
+    def _live_of(self, team: str, now_s: float) -> dict[int, dict[str, Any]]:
+        """Return the documents of the team's open runs, by number."""
+        return {
             number: live_document(one, now_s) | {"told": list(one.warnings)}
-            for number, one in control.live_runs().items()
+            for number, one in self._callers.control.live_runs().items()
             if one.run.team == team
         }
+
+    def _known(
+        self,
+        team: str,
+        live: dict[int, dict[str, Any]],
+        uploads: list[dict[str, Any]],
+    ) -> TeamKnown:
+        published = public_view(self._board.row())["teams"].get(team)
         return TeamKnown(
             attempts=[] if published is None else published["attempts"],
             hides_news=self._board.is_frozen(),
             live=live,
             uploads=uploads,
         )
+
+
+def _is_new(read_s: float, now_s: float) -> bool:
+    return 0 <= now_s - read_s < KEPT_S

@@ -21,6 +21,7 @@ from referee.web.team.team_access import (
 from referee.web.team.team_desk import TeamsDesk
 
 REFUSED = {
+    "team-disabled": "The team is disabled. Ask the operator to enable it.",
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again.",
     "too-many-requests": "Too many log-ins wait to be checked. Try again in a moment.",
 }

@@ -15,7 +15,7 @@ from lpirc_score.analysis.interval import (
 )
 from lpirc_score.arguments import pairs_of, require_mapping
 from lpirc_score.metrics.detection_columns import Detections
-from lpirc_score.metrics.evaluation import evaluate
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -60,7 +60,7 @@ def compare(
     intervals = {}
     drawn = {}
     for name, found in entries.items():
-        evaluation = evaluate(ground_truth, found, metric, iou, banned)
+        evaluation = evaluated(ground_truth, found, metric, iou, banned)
         evaluations[name] = evaluation
         if evaluation.map is None:
             continue

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.error_matching import pairs_of_any_category
 from lpirc_score.analysis.judged_rows import matched_by
-from lpirc_score.arguments import number_of
-from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import (
     Detections,
+    least_confidence,
     refuse_not_finite,
     require_columns,
 )
@@ -77,10 +76,8 @@ def confusion_matrix(
     require_columns(ground_truth, detections)
     rule = TIDECV if metric == COCO else rule_shown(metric)
     threshold = rule.threshold(iou)
-    confidence = number_of(confidence, "confidence")
-    if np.isnan(confidence):
-        raise CodedError("not-finite", "The confidence of a confusion matrix is NaN.")
     refuse_not_finite(detections)
+    confidence = least_confidence(confidence, detections)
     found = detections.of_rows(detections.confidence >= confidence)
     categories = Ids(ground_truth.category_ids, "category")
     sent = categories.places(found.category)

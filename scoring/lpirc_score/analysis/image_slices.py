@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from lpirc_score.analysis.selection import select
 from lpirc_score.arguments import pairs_of, require_mapping
 from lpirc_score.metrics.detection_columns import Detections
-from lpirc_score.metrics.evaluation import evaluate
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -32,5 +32,5 @@ def evaluate_slices(
         truth, found = select(ground_truth, detections, images=images)
         known = set(truth.image_ids.tolist())
         here = [pair for pair in banned if pair[0] in known]
-        scores[name] = evaluate(truth, found, metric, iou, here)
+        scores[name] = evaluated(truth, found, metric, iou, here)
     return scores

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from lpirc_score.analysis.error_matching import OF_DETECTIONS, ErrorType
 from lpirc_score.analysis.error_types import ErrorAnalysis, analyse_errors
 from lpirc_score.arguments import number_of
-from lpirc_score.metrics.detection_columns import Detections, require_columns
+from lpirc_score.metrics.detection_columns import (
+    Detections,
+    least_confidence,
+    require_columns,
+)
 from lpirc_score.metrics.groups import Ids
 from lpirc_score.metrics.overlap import overlaps
 from lpirc_testsets.ground_truth import GroundTruth
@@ -88,7 +92,7 @@ def label_candidates(
     """
     require_columns(ground_truth, detections)
     highest = number_of(most, "number of candidates")
-    least = number_of(confidence, "confidence")
+    least = least_confidence(confidence, detections)
     found = analysis or analyse_errors(ground_truth, detections, metric, iou)
     by_kind = dict(enumerate(OF_DETECTIONS))
     outcome = found.found.outcome

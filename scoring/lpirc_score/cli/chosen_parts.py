@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,7 @@ def _images(text: str, finder: Finder) -> tuple[int, ...]:
         try:
             return (finder.by_text(text.strip(), 1),)
         except ValueError as error:
-            sentence = f"--img-ids: {text} is no file, and {error}"
+            sentence = f"--img-ids: {text} is no file, and {error}{_no_range(text)}"
             raise CodedError("bad-list", sentence) from None
     return _ids("--img-ids", _listed(text), finder.by_text)
 
@@ -173,7 +174,20 @@ def _ids(
             place = f"{source}: line {number}"
             if source.startswith("--"):
                 place = f"{source}: entry {number}"
-            raise CodedError("bad-list", f"{place}: {error}") from None
+            sentence = f"{place}: {error}{_no_range(text)}"
+            raise CodedError("bad-list", sentence) from None
     if not found:
         raise CodedError("bad-list", f"{source}: the list is empty")
     return tuple(found)
+
+
+def _no_range(text: str) -> str:
+    """Return what to add to a sentence about an unknown text that looks like a range of ids; "" for any other."""
+    found = re.fullmatch(r"(\d{1,9})\s*(-|:|\.\.+|\u2013)\s*(\d{1,9})", text.strip())
+    if found is None:
+        return ""
+    first = int(found[1])
+    last = int(found[3])
+    some = ",".join(map(str, range(first, min(last, first + 2) + 1)))
+    more = ",..." if last > first + 2 else ""
+    return f"; ranges are not read: name each id, {some}{more}" if last > first else ""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.score_command import score
-from lpirc_score.cli.suggestions import drop_misleading
+from lpirc_score.cli.suggestions import suggest_meant
 from lpirc_score.errors import CodedError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
@@ -31,7 +31,7 @@ class Boundary(click.Command):
             with _failures_stated():
                 return super().make_context(*arguments, **given)
         except click.UsageError as error:
-            drop_misleading(error)
+            suggest_meant(error)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:

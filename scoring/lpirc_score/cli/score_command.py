@@ -14,7 +14,6 @@ from lpirc_score import (
     Evaluation,
     Order,
     Tolerance,
-    evaluate,
     tolerance_of,
 )
 from lpirc_score import score as contest_score
@@ -39,6 +38,7 @@ from lpirc_score.cli.score_options import (
     check_energies,
 )
 from lpirc_score.cli.score_output import as_document, print_result, threshold_text
+from lpirc_score.cli.score_places import check_places
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
 from lpirc_score.errors import CodedError
 from lpirc_score.files.curve_drawings import (
@@ -49,6 +49,7 @@ from lpirc_score.files.curve_drawings import (
 )
 from lpirc_score.files.reading import repeated_in
 from lpirc_score.files.score_page import check_page_path, write_score_page
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import read_ground_truth
@@ -132,6 +133,7 @@ def score(
     _check_options(metrics, engine, iou, curves)
     _check_asked(asked)
     check_energies(energies_wh, detections)
+    check_places()
     scorer = _Scorer(
         ground_truth,
         images,
@@ -217,7 +219,7 @@ class _Scorer:
         counted = leave_out(*of, banned)
         return Result(
             evaluation=evaluation,
-            map_ilsvrc_det=evaluate(*of, PUBLISHED, blacklist=banned).map,
+            map_ilsvrc_det=evaluated(*of, PUBLISHED, blacklist=banned).map,
             energy_wh=energy_wh,
             score=per_wh,
             file=file,
@@ -334,7 +336,7 @@ def _evaluated(
 ) -> Evaluation:
     truth, detections = of
     if engine == ENGINES[0]:
-        return evaluate(
+        return evaluated(
             truth,
             detections,
             metric,
@@ -349,7 +351,7 @@ def _evaluated(
         raise CodedError(
             "no-pycocotools",
             "--engine pycocotools needs pycocotools, which is not installed: "
-            "pip install 'lpirc-score[pycocotools]'",
+            "pip install pycocotools",
         ) from None
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from lpirc_score.errors import CodedError
 
-any_path = click.Path(path_type=Path)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+class AnyPath(click.Path):
+    """The path of a file or folder; an address of the web is refused, which a path would show altered."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path. Fails for an address."""
+        if _ADDRESS.match(str(value)):
+            self.fail(f"{value} is an address; name a file of this host", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+any_path = AnyPath()
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document."
 )

@@ -6,11 +6,34 @@ import click
 
 from lpirc_testsets.close_names import closest
 
+SHORTEST = 3
+"""Letters of a beginning from which an option is suggested; fewer begin too many."""
 
-def drop_misleading(error: click.UsageError) -> None:
-    """Remove suggestions of which the given name cannot be a slip: click offers `--mode` for `--name`."""
-    suggested = getattr(error, "possibilities", None) or []
-    name = getattr(error, "option_name", "") or getattr(error, "command_name", "")
-    meant = [one for one in suggested if closest(name, [one]) is not None]
-    if suggested:
+
+def suggest_meant(error: click.UsageError) -> None:
+    """Suggest the options that a given one begins, or of which it may be a slip: click offers `--mode` for `--name`."""
+    _drop_misleading_commands(error)
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return
+    name = error.option_name
+    known = _long_options(error.ctx)
+    begun = [one for one in known if one.startswith(name)]
+    if len(name.lstrip("-")) < SHORTEST or not begun:
+        slip = closest(name, known)
+        begun = [] if slip is None else [slip]
+    vars(error)["possibilities"] = begun
+
+
+def _drop_misleading_commands(error: click.UsageError) -> None:
+    """Remove commands of which the given one cannot be a slip: click offers `enable` for `rename`."""
+    name = getattr(error, "command_name", None)
+    suggested = getattr(error, "possibilities", None)
+    if name and suggested:
+        meant = [one for one in suggested if closest(name, [one]) is not None]
         vars(error)["possibilities"] = meant
+
+
+def _long_options(context: click.Context) -> list[str]:
+    options = context.command.get_params(context)
+    names = (name for option in options for name in option.opts)
+    return [name for name in names if name.startswith("--")]

@@ -188,7 +188,12 @@ def refuse(code: str, sentence: str) -> NoReturn:
 def inverted_box(row: Sequence[float] | NDArray[np.float64]) -> str:
     """Describe how the corners of a row of seven numbers are inverted."""
     corners = ", ".join(plain(value) for value in row[3:])
-    return f"the box {corners} is inverted: xmin, ymin, xmax, ymax must have xmin <= xmax and ymin <= ymax"
+    order = ""
+    if not 0 <= row[2] <= 1 and 0 <= row[6] <= 1:
+        order = (
+            f"; the confidence seems to stand last: {', '.join(NAMES[2:])} is the order"
+        )
+    return f"the box {corners} is inverted: xmin, ymin, xmax, ymax must have xmin <= xmax and ymin <= ymax{order}"
 
 
 def plain(value: float) -> str:

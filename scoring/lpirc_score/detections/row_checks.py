@@ -64,7 +64,10 @@ def good_rows(
         problems,
         rows,
         finite & ~good_category,
-        lambda r: f"category {plain(r[1])} is unknown{ids_in_words(category_ids)}",
+        lambda r: (
+            f"category {plain(r[1])} is unknown{ids_in_words(category_ids)}"
+            f"{shift_in_words(r[1], category_ids)}"
+        ),
     )
     _describe(problems, rows, finite & ~good_box, inverted_box)
     return rows.values[finite & are_good], problems
@@ -94,6 +97,21 @@ def ids_in_words(ascending: NDArray[np.int64]) -> str:
     if len(ascending) <= SHOWN_IDS:
         return f"; the ids are {some}"
     return f"; the {len(ascending)} ids are {some}, ... {last}"
+
+
+def shift_in_words(value: float, ascending: NDArray[np.int64]) -> str:
+    """Return what to do about an unknown id if the ids (K,) have no gaps and others may count from 0, or from 1."""
+    if len(ascending) == 0:
+        return ""
+    first = int(ascending[0])
+    last = int(ascending[-1])
+    if last - first + 1 != len(ascending):
+        return ""
+    if (value, first) == (0, 1):
+        return "; if yours begin with 0, add 1 to all"
+    if (value, first) == (last + 1, 0):
+        return "; if yours begin with 1, subtract 1 from all"
+    return ""
 
 
 def bad_rows(problems: ProblemList) -> CodedError:

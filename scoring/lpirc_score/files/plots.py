@@ -63,8 +63,7 @@ def drawn(
     except ImportError:
         raise CodedError(
             "no-matplotlib",
-            "Drawing needs matplotlib, which is not installed: "
-            "pip install 'lpirc-score[plots]'",
+            "Drawing needs matplotlib, which is not installed: pip install matplotlib",
         ) from None
     drawing = io.BytesIO()
     with (

@@ -13,6 +13,7 @@ from lpirc_score.detections.files import read_submission
 from lpirc_score.files.repeated_objects import repeated_objects
 from lpirc_score.metrics.detection_columns import Detections, require_truth
 from lpirc_score.metrics.metric_kinds import Tolerance
+from lpirc_score.metrics.units import TOLD
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.ground_truth_reader import read_ground_truth
 
@@ -60,4 +61,5 @@ def read_detections(
     read = read_submission(path_of(path), truth, tolerance)
     for sentence in read.warnings:
         warnings.warn(sentence, stacklevel=2)
+    TOLD.add(read.detections)
     return read.detections

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.arguments import number_of
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.column_checks import (
     ROW_NUMBERS,
@@ -17,6 +19,8 @@ from lpirc_score.metrics.column_checks import (
 )
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.values import shown
+
+CORNERS: Final = ("xmin", "ymin", "xmax", "ymax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +83,33 @@ class Detections:
 
 def refuse_not_finite(detections: Detections) -> None:
     """Raise `CodedError` `not-finite` unless every confidence and corner is a finite number."""
-    columns = {"confidence": detections.confidence, "box": detections.boxes}
-    for what, values in columns.items():
-        if not np.isfinite(values).all():
-            sentence = f"A {what} among the detections is not a finite number."
+    columns = {("confidence",): detections.confidence, CORNERS: detections.boxes}
+    for names, values in columns.items():
+        is_wrong = ~np.isfinite(values)
+        if is_wrong.any():
+            row, column = divmod(int(is_wrong.argmax()), len(names))
+            what = f"{names[column]} of row {row} of the detections"
+            value = values.reshape(-1, len(names))[row, column]
+            sentence = f"The {what} is {value}, not a finite number."
             raise CodedError("not-finite", sentence)
+
+
+def least_confidence(given: float, detections: Detections) -> float:
+    """Return the confidence from which on detections are taken.
+
+    Raises `CodedError` `bad-argument` for what is no number, and above 1 for one that no detection has, such as a
+    percentage; `not-finite` for NaN.
+    """
+    least = number_of(given, "confidence")
+    if np.isnan(least):
+        sentence = "The confidence from which on detections are taken is NaN."
+        raise CodedError("not-finite", sentence)
+    highest = detections.confidence.max(initial=0.0)
+    if least > max(1.0, highest):
+        no_more = f"{least:g} was given as least confidence, and no detection has more than {highest:g}"
+        sentence = f"{no_more}; give a part of 1, such as 0.5 for 50 %."
+        raise CodedError("bad-argument", sentence)
+    return least
 
 
 def require_columns(ground_truth: object, detections: object) -> None:

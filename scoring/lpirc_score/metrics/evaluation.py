@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from lpirc_score.metrics.offered import (
     signature_of,
 )
 from lpirc_score.metrics.one_threshold import evaluate_rule
+from lpirc_score.metrics.units import PIXELS, TOLD, are_shares
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.plugins import failure_of
@@ -38,11 +40,32 @@ def evaluate(
 
     `iou` replaces the threshold of a metric with a single one. `blacklist` holds (image id, category id) pairs: their
     detections are ignored and their objects do not count. Crowds are left out (except by `coco`), and difficult objects
-    count (except for `voc-*`). `ground_truth_digest` goes into the signature.
+    count (except for `voc-*`). `ground_truth_digest` goes into the signature. Boxes that all lie within 0..1 are a
+    UserWarning, unless `read_detections` has warned of them.
 
     Raises `CodedError` `unknown-metric`, `bad-metric` (one that cannot be used, or fails), `bad-iou`, `unknown-image`,
     `unknown-category`, `not-finite`.
     """
+    found = evaluated(
+        ground_truth, detections, metric, iou, blacklist, ground_truth_digest
+    )
+    if detections not in TOLD and are_shares(detections, ground_truth):
+        sentence = (
+            f"all boxes ({len(detections)}) lie within 0..1, as shares of an image do"
+        )
+        warnings.warn(f"The detections: {sentence}; write {PIXELS}", stacklevel=2)
+    return found
+
+
+def evaluated(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    iou: float | None = None,
+    blacklist: Iterable[tuple[int, int]] = (),
+    ground_truth_digest: str | None = None,
+) -> Evaluation:
+    """Do as `evaluate` without a warning, for rows that are looked at elsewhere."""
     require_columns(ground_truth, detections)
     found = metric_named(metric)
     banned = pairs_of(blacklist)

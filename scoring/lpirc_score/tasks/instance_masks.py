@@ -61,7 +61,7 @@ def mask_program() -> ModuleType:
     except ImportError as error:
         sentence = (
             "Instance masks are compared by pycocotools, which is not installed; "
-            "install it with: pip install 'lpirc-score[pycocotools]'."
+            "install it with: pip install pycocotools."
         )
         raise CodedError("pycocotools-missing", sentence) from error
     found: ModuleType = _mask

@@ -16,6 +16,7 @@ from lpirc_score.tasks.mask_score import MaskScore
 from lpirc_score.tasks.task_kinds import Truth
 from lpirc_testsets import Problems, TestSetError, load_test_set
 from lpirc_testsets.file_bytes import file_bytes, read_text
+from lpirc_testsets.folder import no_list
 from lpirc_testsets.presence import is_folder
 from lpirc_testsets.truth_marks import parse_marks, sizes_of
 from lpirc_testsets.values import LARGEST_ID, json_value, shown
@@ -88,7 +89,7 @@ def _sizes(
         raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
     images = document.get("images") if isinstance(document, dict) else None
     if not isinstance(images, list):
-        sentence = f'{path}: not a COCO file, it has no list "images"'
+        sentence = no_list(path, document, "images")
         raise TestSetError("ground-truth-unreadable", sentence)
     sizes: dict[int, tuple[int, int]] = {}
     for index, entry in enumerate(images):

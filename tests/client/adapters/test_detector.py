@@ -353,6 +353,11 @@ def test_settings_and_a_model_that_cannot_be_looked_at_are_told(tmp_path: Path) 
         Adapter("onnx", model)
     assert caught.value.code == "bad-settings"
     loop.unlink()
+    with pytest.raises(ModelError, match=r"no model that onnx can load: [^\[]*$"):
+        Adapter("onnx", model)
+    (tmp_path / "m.tflite").touch()
+    with pytest.raises(ModelError, match="a model for litert: --detector litert:/"):
+        Adapter("onnx", tmp_path / "m.tflite")
     with pytest.raises(ModelError, match=f"cannot be read: {LOOP}") as caught:
         Adapter("onnx", loop_at(tmp_path / "other.onnx"))
     assert caught.value.code == "bad-model"

@@ -592,6 +592,8 @@ def test_an_unwritable_place_is_reported_before_the_bench_and_left_alone(
         error = bench(b"no model", folder, *words, refused=True)
         assert error["code"] == "unwritable"
         assert (said in error["sentence"]) is True
+    words = ("--task", "classification", "--out", tmp_path / "m.tflite")
+    assert bench(b"no model", folder, *words, refused=True)["code"] == "bad-place"
     words = ("--task", "classification", "--out", tmp_path / "new.json")
     assert bench(b"no model", folder, *words, refused=True)["code"] == "not-tflite"
     assert not (tmp_path / "new.json").exists()

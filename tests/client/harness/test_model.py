@@ -28,14 +28,17 @@ def test_a_model_is_read_once_and_hashed(tmp_path: Path) -> None:
         (
             b"GIF89a, surely no model",
             "not-tflite",
-            "not a TFLite flatbuffer: its identifier is b'9a, '",
+            "not a TFLite flatbuffer, which has TFL3 at byte 4; convert the model",
         ),
         (b"\x1c\0\0\0TFL3", "not-tflite", "not a TFLite flatbuffer"),
         (
             b"\x1c\0\0\0TFL2 and some more",
             "not-tflite",
-            "identifier is b'TFL2' instead of b'TFL3'",
+            "has TFL3 at byte 4; convert the model to TFLite first",
         ),
+        (b"\x89HDF\r\n\x1a\n" + bytes(9), "not-tflite", "seems to be HDF5, as Keras"),
+        (b"version https://git-lfs.github.com", "not-tflite", "run git lfs pull"),
+        (b"<!DOCTYPE html>", "not-tflite", "a web page or XML: download the file"),
         (b"\x1c\0\0\0TFL3" + bytes(1 << 20), "model-too-large", "larger than the 1 MB"),
     ],
 )

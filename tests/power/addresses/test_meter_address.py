@@ -97,6 +97,7 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("TCIP::192.168.1.20::INSTR", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("tcp://192.168.1.20:5025", "Perhaps TCPIP::192.168.1.20,5025::INSTR is meant"),
         ("USB:0x0B21:0x0025:INSTR", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
+        ("USB", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
         ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
         ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),
@@ -308,14 +309,14 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
     )
     said = done.stderr.splitlines()[-1]
     assert said.endswith(
-        "needs the Python package pyserial; install it: pip install 'lpirc-power[serial]'"
+        "needs the Python package pyserial; install it: pip install pyserial"
     )
 
 
 def test_a_serial_port_that_is_not_there_is_unreachable(clocks: Clocks) -> None:
     with pytest.raises(
         MeterError,
-        match="No meter answers at ASRL/dev/ttyNONE::INSTR",
+        match="This machine has no serial port /dev/ttyNONE; plug",
     ) as caught:
         MeterAddress("ASRL/dev/ttyNONE::INSTR").connect(clocks)
     assert caught.value.code == "meter-unreachable"

@@ -151,6 +151,14 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
         (["list"], "No such command 'list'. The commands are certify, check, "),
         (["record", "sim:", "--name", "x"], "No such option '--name'.\n"),
         (
+            ["record", "sim:", "-o", "x", "sh", "--version"],
+            "'--version'. If it is an option of sh, write -- before sh.",
+        ),
+        (["mark", "x", "ls", "-la"], "'-l'. If it is an option of ls, write -- be"),
+        (["loop", "sim:", "ls", "-l"], "If it is an option of ls, write -- before ls"),
+        (["range", "sim:", "ls", "-l"], "If it is an option of ls, write -- before"),
+        (["record", "--outp", "x"], "'--outp'. Did you mean '--output'?\n"),
+        (
             ["probe", "sim:", "--jsn"],
             "No such option '--jsn'. Did you mean '--json'?\n",
         ),

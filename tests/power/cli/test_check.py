@@ -175,10 +175,17 @@ def test_a_quantity_may_be_named_once(meter: Run, tmp_path: Path) -> None:
     assert "--columns names power twice" in ended.stderr
 
 
+def test_a_column_has_one_quantity(meter: Run, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY)
+    ended = meter("check", "old.csv", "--columns", "power=P,current=P,time=T")
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert "takes 'P' for power and for current" in ended.stderr
+
+
 def test_a_pause_beyond_all_others_is_no_update_interval(
     meter: Run, tmp_path: Path
 ) -> None:
-    (tmp_path / "old.csv").write_text("time_s,power_w\n0,36\n1,36\n1000000,36\n")
+    (tmp_path / "old.csv").write_text("time_s,power_w\n0,36\n1,36\n100000,36\n")
     assert "warning          reading-gaps: Gaps" in meter("check", "old.csv").stdout
 
 

@@ -597,6 +597,19 @@ def test_recordings_of_a_part_of_the_work_are_named_and_count_only_if_asked_for(
     assert one_line(refused.stderr)
 
 
+def test_an_attempt_that_its_series_has_too_is_named_with_the_series(
+    meter: Run, made: Made
+) -> None:
+    folder = made.series("a", loads(6.0, 6.5)).parent  # type: ignore[arg-type]
+    for number in (1, 2):
+        path = folder / f"a-{number}.json"
+        part = {"kind": "series", "whole": "a.json", "name": str(number)}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"part": part}))
+    refused = meter("compare", "a.json", "a-1.csv")
+    said = "a-1.csv is given by itself and as an attempt of a.json; give each"
+    assert said in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -75,6 +75,11 @@ def test_a_series_has_the_mean_of_each_mark(
     assert "spread" in [term["code"] for term in work["budget"]["terms"]]
 
 
+def test_a_program_that_is_not_there_is_not_taken_for_a_meter(meter: Any) -> None:
+    ended = meter("mark", "inference", "--", "./nothere")
+    assert ended.stderr.endswith("no program './nothere' that can be run.\n")
+
+
 def test_a_shell_marks_moments_and_programs_and_keeps_their_exit_codes(
     simulate: Any, tmp_path: Path
 ) -> None:

@@ -451,7 +451,7 @@ def test_a_disk_that_takes_no_more_costs_the_file_but_not_the_energy(
         (
             ("SIM", "b=TCPIP:no", "-o", "run.csv"),
             1,
-            "and it is not the address of a meter",
+            "that can be run. It is not the address of a meter, either.",
         ),
         (
             ("SIM", "./detect", "-o", "run.csv", "--", "images"),

@@ -160,15 +160,26 @@ def test_a_file_that_is_no_record_is_never_overwritten(
     assert names_in(tmp_path) == ["run.json"]
 
 
-def test_a_recording_in_a_file_named_json_has_its_record_beside_it(
-    simulate: Any,
+@pytest.mark.parametrize(
+    ("several", "name"),
+    [
+        (("sim:",), "run.json"),
+        (("sim:", "--repeat", "2"), "run.JSON"),
+        (("a=sim:", "b=sim:"), "run.html"),
+        (("sim:",), "run.tsv"),
+    ],
+)
+def test_a_recording_has_no_name_of_another_format(
     meter: Any,
     tmp_path: Path,
+    several: tuple[str, ...],
+    name: str,
 ) -> None:
-    address = simulate().address
-    meter("record", address, "-o", "run.json", "--duration", "0.5", *FIXED)
-    assert names_in(tmp_path) == ["run.json", "run.json.json"]
-    assert read_recorded(tmp_path / "run.json").identity.model == "WT310"
+    refused = meter("record", *several, "-o", name, "--duration", "0.5", *FIXED)
+    assert (refused.returncode, one_line(refused.stderr)) == (1, True)
+    assert f"{name} would be a recording, a CSV file, whose name" in refused.stderr
+    assert "write run.csv." in refused.stderr
+    assert names_in(tmp_path) == []
 
 
 def test_readings_whose_file_was_removed_meanwhile_still_give_energy_and_checks(

@@ -197,6 +197,10 @@ def test_a_warm_up_in_seconds_is_a_pause_before_the_start(
         ),
         (("--warm-up", "-1", "--duration", "1"), "--warm-up"),
         (("--warm-up", "xs", "--duration", "1"), "--warm-up"),
+        (
+            ("--warm-up", "60m", "--duration", "1"),
+            "'60m' is neither a number of attempts, such as 2, nor a time in seconds",
+        ),
         (("--warm-up", "infs", "--duration", "1"), "--warm-up"),
         (("--cool-down", "-1", "--repeat", "2", "--duration", "1"), "--cool-down"),
     ],

@@ -517,6 +517,10 @@ def test_what_cannot_be_read_is_one_sentence_with_line_and_value(
         ),
         (
             "power=P,energy=P",
+            "takes 'P' for power and for energy",
+        ),
+        (
+            "energy=P",
             "unit of the column 'P'",
         ),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,26 @@ def test_sides_that_do_not_fit_are_refused(
     with pytest.raises(MeterError) as repeated:
         compare(light, [read_recorded(Path("light-1.csv"))])
     assert repeated.value.code == "comparison-repeated"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"names": ("x",)}, r"names is \('x',\); give one for each of the two"),
+        ({"names": "AB"}, "names is 'AB'; give one for each"),
+        ({"names": ("a", 1)}, "names is .* are texts"),
+        ({"least": 2}, "least is 2; give a part of 1, above 0, such as 0.02"),
+        ({"least": math.nan}, "least is nan"),
+        ({"first": "a.csv"}, r"'a\.csv' is a name and no recording; read it first"),
+        ({"first": None}, "None is no recording"),
+        ({"second": [["x"]]}, "A list stands in place of a recording"),
+        ({"second": {"main": 1}}, r"several meters \(main\) are given"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(
+    attempts: dict[str, list[Recording]], given: Any, said: str
+) -> None:
+    first, second = attempts.values()
+    with pytest.raises(MeterError, match=said) as refused:
+        compare(**({"first": first, "second": second} | given))
+    assert refused.value.code == "comparison-sides"

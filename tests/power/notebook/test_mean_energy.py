@@ -58,15 +58,29 @@ def test_a_single_recording_has_the_uncertainty_that_it_has_alone(
 ) -> None:
     alone = recorded(meter, until_measured)
     mean = mean_of([alone])
+    assert mean == mean_of(alone)  # type: ignore[arg-type]  # as compare takes a single one
     assert mean.energy_wh == alone.energy_wh
     assert mean.uncertainty_wh == pytest.approx(alone.uncertainty_wh)
     assert math.isnan(mean.deviation_wh)
     assert str(mean).endswith(" on average of 1 attempt")
 
 
-def test_the_mean_of_nothing_is_refused() -> None:
-    with pytest.raises(MeterError, match="no mean of no recording") as refused:
-        mean_of([])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "no mean of no recording"),
+        (
+            "ok.csv",
+            r"'ok\.csv' is a name and no recording; read it first: read_recorded",
+        ),
+        (["ok.csv"], r"read it first: read_recorded\('ok\.csv'\)"),
+        ([[]], "A list stands in place of a recording"),
+        (3, "3 is no recording"),
+    ],
+)
+def test_the_mean_of_nothing_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(MeterError, match=said) as refused:
+        mean_of(given)
     assert refused.value.code == "mean-energy"
 
 

@@ -39,7 +39,11 @@ def test_a_range_that_the_meter_lacks_is_refused_at_once(
         ({"voltage_range_v": "150"}, "voltage_range_v is '150', not a number"),
         ({"current_range_a": -1}, "current_range_a is -1"),
         ({"update_interval_s": None}, "update_interval_s is None, not a number"),
-        ({"mode": "peak"}, "mode is 'peak'"),
+        ({"mode": "DC"}, "mode is 'DC', not 'rms' or 'vmean' or 'dc'"),
+        ({"crest_factor": "3"}, "crest_factor is '3', not the number 3 or 6"),
+        ({"crest_factor": 4}, "crest_factor is 4, not the number 3 or 6"),
+        ({"voltage_range_v": 0}, "voltage_range_v is 0, not a finite number above 0"),
+        ({"update_interval_s": 0}, "update_interval_s is 0, not from 0.0001 to"),
         ({"element": 1}, "element is 1, not a text"),
         ({"line_filter": "no"}, "line_filter is 'no', not True or False"),
         ({"ambient_change_c": -5}, "ambient_change_c is -5"),
@@ -66,9 +70,12 @@ def test_a_time_for_the_idle_power_that_never_ends_is_refused(
         assert "give a time above 0" in refused.value.sentence
 
 
-def test_a_name_that_no_file_can_have_is_refused(meter: OpenMeter) -> None:
+@pytest.mark.parametrize("name", ["a\0b", "run.json", "run.parquet"])
+def test_a_name_that_no_recording_can_have_is_refused(
+    meter: OpenMeter, name: str
+) -> None:
     with pytest.raises(MeterError) as refused:
-        meter.recording("a\0b")
+        meter.recording(name)
     assert refused.value.code == "recording-file"
 
 

@@ -205,7 +205,24 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
     [
         ("steps:2W", "the step '2W' has no end; write it as 2W@5s"),
         ("steps:2W@x", "'x' is not a number of s"),
+        ("constat:3W", "There is no load 'constat:3W'. Did you mean constant:3W?"),
         ("constant:W", "'W' is not a number of W"),
+        (
+            "constant:36,5W",
+            "'5W' in '36,5W' is not known; did you mean 36.5W (the decimal sign is a point)?",
+        ),
+        ("constant:36W,9W", "'9W' in '36W,9W' is not known"),
+        ("noise:36W,5W", "or sd=5W? Loads are"),
+        ("noise:36W,sd=0,5W", "did you mean sd=0.5W (the decimal sign is a point)"),
+        ("constant:36W,volts=230,5V", "did you mean volts=230.5V"),
+        ("constant:36W,off", "'off' in '36W,off' is not known. Loads"),
+        ("constant:36W,pf=1,pf=0.5", "pf is given twice"),
+        ("cpu:1,2W", "did you mean idle=2W or busy=2W?"),
+        ("while:f,busy=9,5W", "did you mean busy=9.5W"),
+        (
+            "steps:2,5W@5s",
+            "'2' has no end; write it as 2W@5s, 2 W until 5 s; the decimal",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_load_is_said_in_words(

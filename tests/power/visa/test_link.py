@@ -96,6 +96,23 @@ def test_a_host_that_does_not_exist_is_named(address: str) -> None:
     assert "no host 'no-such-host.invalid'" in error.sentence
 
 
+@pytest.mark.parametrize(
+    ("port", "told"),
+    [
+        ("/dev/ttyNONE", "This machine has no serial port /dev/ttyNONE; plug"),
+        ("/dev/null", "/dev/null is not a serial port; `meter find` lists"),
+        ("/", "This machine has no serial port /; plug"),
+    ],
+)
+def test_a_serial_port_that_is_none_is_named_without_the_systems_words(
+    port: str, told: str
+) -> None:
+    with pytest.raises(MeterError) as caught:
+        Link(f"ASRL{port}::INSTR")
+    assert caught.value.code == "meter-unreachable"
+    assert caught.value.sentence.startswith(told)
+
+
 def test_a_wrong_resource_string_is_told_the_form_with_a_comma() -> None:
     error = failure("TCPIP::INSTR")
     assert error.code == "meter-wrong-address"

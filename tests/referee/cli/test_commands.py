@@ -239,7 +239,10 @@ def test_the_contest_may_come_from_the_environment_or_the_present_folder(
         REFEREE_CONTEST=str(day.folder),
     ).stdout
     assert stdout == expected
-    assert "is not a contest folder" in stated(refers("team", "list", cwd=tmp_path))
+    told = stated(refers("team", "list", cwd=tmp_path))
+    assert "Name the contest's folder with --contest FOLDER, or export" in told
+    no = refers("team", "list", cwd=tmp_path, REFEREE_CONTEST="hall")
+    assert "REFEREE_CONTEST is set to 'hall': There is no folder hall;" in stated(no)
 
 
 @pytest.mark.parametrize(
@@ -262,6 +265,12 @@ def test_a_team_that_cannot_be_is_refused(
     assert words in stated(
         called("team", "add", name, "--contest", str(day.folder), **variable)
     )
+
+
+def test_a_short_password_of_an_operator_is_refused(day: Day) -> None:
+    given = ("operator", "add", "eve", "--contest", str(day.folder))
+    told = stated(called(*given, LPIRC_PASSWORD="four"))
+    assert "The password has 4 characters; choose one of 8 or more." in told
 
 
 def test_a_name_that_is_not_unicode_is_refused(day: Day) -> None:

@@ -133,10 +133,10 @@ def test_a_void_run_is_shown_as_one(build: Callable[..., House]) -> None:
         ("1 9", "There is no run 9"),
         ("1 3", "Run 3 has no current judgement; run: referee judge 3"),
         ("1 {}", "has 3 runs; name two by number: referee compare 1 2 --contest"),
-        ("1 99999999999999999999", "is not a contest folder"),
-        ("1 nowhere", "nowhere is not a contest folder"),
+        ("1 99999999999999999999", "There is no folder 9999"),
+        ("1 nowhere", "There is no folder nowhere"),
         ("-1 1", "No such option"),
-        ("² 1", "is not a contest folder"),
+        ("² 1", "There is no folder ²"),
     ],
 )
 def test_a_run_that_cannot_be_compared_is_told(

@@ -274,6 +274,7 @@ def test_commands_that_are_offered_name_a_folder_with_a_blank_so_that_a_shell_ta
     beside: Path,
 ) -> None:
     folder = tmp_path / "my day"
+    folder.mkdir()
     told = called("run", "list", "--contest", str(folder)).stderr
     assert f"referee init '{folder}', or in the browser: referee setup '{folder}'" in told  # fmt: skip
     told = called("init", str(folder), "--testset", str(beside)).stdout

@@ -231,7 +231,8 @@ def test_what_is_no_contest_no_run_or_too_short_a_head_is_told(
 ) -> None:
     code, _, said = log(tmp_path / "nosuch")
     assert code == 1
-    assert ("nosuch is not a contest folder: it has no contest.toml." in said) is True
+    beside = "The contest beside it is contest."
+    assert (f"There is no folder {tmp_path}/nosuch. {beside}" in said) is True
     assert not (tmp_path / "nosuch").exists()
     code, _, said = log(folder, "--run", "77")
     assert code == 1

@@ -64,6 +64,11 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "then its options: referee COMMAND --contest\n",
         ),
         (["frontier", "xyzzy"], "No such command 'xyzzy'. The commands are fit.\n"),
+        (["team", "rename", "a", "b"], "No such command 'rename'. The commands are "),
+        (
+            ["run", "void", "1", "--reason", "cable", "fell", "out"],
+            "one too many; put several words in quotes: --reason ",
+        ),
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
         (
             ["status", "my day"],
@@ -77,7 +82,10 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         (["compare", "1", "2", "3"], "are compared, not 3 ('1', '2', '3'); name two"),
         (["compare"], "Missing argument 'RUN RUN'.\n"),
         (["rehearse", "--seed", "x"], "'--seed': 'x' is not a whole number.\n"),
-        (["standby", "d", "--after", "x"], "'--after': 'x' is not a number.\n"),
+        (
+            ["standby", "d", "--after", "x"],
+            "'--after': 'x' is not a number of seconds.\n",
+        ),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
         (["init", "c", "--save", "x"], "No such option '--save'.\n"),
         (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),
@@ -87,12 +95,31 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "'one' is not the number of a run, such as 1; see: referee run list\n",
         ),
         (
+            ["leaderboard", "--json", "--csv"],
+            "Give --json or --csv, not both.\n",
+        ),
+        (
+            ["leaderboard", "--htm"],
+            "No such option '--htm'. Did you mean '--html'?\n",
+        ),
+        (
             ["run", "show", "0"],
             "'0' is not the number of a run, such as 1; see: referee run list\n",
         ),
         (
             ["init", "c", "--window", "ten"],
-            "'--window': 'ten' is not a whole number.\n",
+            "'--window': 'ten' is not a whole number of seconds.\n",
+        ),
+        (["init", "c", "--window", "10m"], "seconds; 10m is 600.\n"),
+        (["run", "arm", "a", "--extra-time", "1min"], "seconds; 1min is 60.\n"),
+        (["standby", "c", "--after", "1,5"], "the decimal sign is a point: 1.5.\n"),
+        (["init", "c", "--least-map", "1%"], "not a number; 1% is 0.01.\n"),
+        (["init", "c", "--least-map", "5"], "at most 1; 5 % is 0.05.\n"),
+        (["init", "c", "--least-map", "1"], "no run would be ranked; 1 % is 0.01.\n"),
+        (["report", "all"], "number of a run; for all: referee report --all\n"),
+        (
+            ["run", "arm", "a", "hall-1"],
+            "one too many; write what it is: --station hall-1 or --heat hall-1, or --contest hall-1\n",
         ),
         (
             ["testset", "import", "yolo", "--images", "i", "--out", "o"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,14 @@ def test_a_freeze_in_the_past_is_told_before_the_first_run(folder: Path) -> None
     code, said = examined(folder)
     assert code == 0
     assert "advice, frozen-already: freeze_at = 2017-06-20T15:30:00+02:00 is past" in said  # fmt: skip
+
+
+def test_an_accuracy_that_no_run_reaches_is_told(folder: Path) -> None:
+    path = folder / "contest.toml"
+    path.write_text(re.sub(r"(?m)^least_map = .*\n", "", path.read_text()))
+    change(folder, "name = ", "least_map = 1\nname = ")
+    said = examined(folder)[1]
+    assert "advice, least-map-unreachable: least_map = 1: it is an accuracy of" in said
 
 
 def change(folder: Path, old: str, new: str) -> None:

@@ -235,7 +235,7 @@ def test_a_new_password_ends_the_old_one_at_once_and_a_disabled_team_s_run_goes_
             "Run 1 goes on until its end; to end it now: referee run close 1"
             in disabled
         )
-        problem(log_in(new), 401, "bad-credentials")
+        problem(log_in(new), 403, "team-disabled")
         assert day.post(token).status_code == 202
         assert day.refers("team", "password", "ant").returncode == 0
         assert "no team 'fox'" in day.refers("team", "password", "fox").stderr

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -146,15 +147,33 @@ zero_max_age_min = 0
 
 
 def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(RefereeError, match="referee init") as failure:
-            read_config(folder)
+    for name in ("made/set/images", "made/other", "day"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "made/set/manifest.json").touch()
+    (tmp_path / "day/contest.toml").touch()
+    for name, told in {
+        "made": "is not a contest folder: it has no contest.toml. Make one with: referee init ",
+        "": "it has no contest.toml. The contest in it is day.",
+        "dya": f"There is no folder {tmp_path}/dya. Did you mean '{tmp_path}/day'?",
+        "nowhere": f"There is no folder {tmp_path}/nowhere. The contest beside it is day.",
+        "made/other/2026": f"There is no folder {tmp_path}/made/other/2026; check the path.",
+        "2026*": f"Nothing matches {tmp_path}/2026*; name contest folders that exist.",
+        "made/set": "/set is a test set, and no contest. For a contest with it: referee init NEW_FOLDER --testset",
+        "made/set/images": f"/images is in the test set {tmp_path}/made/set, and no contest.",
+    }.items():
+        with pytest.raises(RefereeError, match=re.escape(told)) as failure:
+            read_config(tmp_path / name)
         assert failure.value.code == "contest-missing"
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ('window_s = "10 min"\n' + GOOD, "window_s = '10 min' must be a whole number of seconds; 10 min is 600."),
+        ('least_map = "1%"\n' + GOOD, "least_map = '1%' must be a number; 1% is 0.01."),
+        ("least_map = 5\n" + GOOD, "least_map = 5 must be an accuracy, at most 1; 5 % is 0.05."),
+        ("publish_by = true\n" + GOOD, "publish_by = true must be 0 (at once), 1 (one person confirms"),
+        (GOOD + 'zero_max_age_min = "1 h"\n', "zero_max_age_min = '1 h' must be a number of minutes; 1 h is 60."),
         ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'. Did you mean 'window_s'?"),
         ("xyzzy = 5\n" + GOOD, "line 1: unknown key 'xyzzy'; the keys are attempts, auto_arm, auto_judge"),
         ("shuffle = True\n" + GOOD, "line 1 is not TOML: 'shuffle = True'; write true or false, in small letters."),
@@ -165,6 +184,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
             "unknown key 'attempts' in this table; move its line to the top of the file, above the first [table].",
         ),
         (GOOD + "every_min = 3\n", "unknown key 'every_min' in this table; move its line to [backup]."),
+        ("[backup]\nmeter = 'sim:'\n", "move its line to [[stations]], whose line may be missing above it."),
         (
             GOOD + "atempts = 3\n",
             "Did you mean 'attempts', which belongs to the top of the file, above the first [table]?",
@@ -182,8 +202,12 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ('name = "Hall"\n[[stations]]\nname = "one"\n', "station 1: the key 'meter' is missing"),
         (GOOD + '[[stations]]\nmeter = "sim:"\n', "station 2: the key 'name' is missing"),
         (GOOD + STATION, "the station name 'one' is given twice"),
+        (
+            GOOD + STATION.replace('"one"', '"One"'),
+            "another station's name differs from 'One' only in capitals",
+        ),
         ('name = "Hall"\n[[stations]]\nname = " "\nmeter = "sim:"\n', "name is blank"),
-        ("name = 5\n" + STATION, "name = 5 must be a string"),
+        ("name = 5\n" + STATION, "name = 5 must be a text in quotes"),
         ("window_s = 60.5\n" + GOOD, "window_s = 60.5 must be a whole number"),
         ("window_s = true\n" + GOOD, "window_s = true must be a whole number"),
         ('window_s = "600"\n' + GOOD, "window_s = '600' must be a whole number"),
@@ -202,7 +226,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + "crest_factor = 4\n", "station 'one': crest_factor = 4 must be one of 3, 6"),
         (GOOD + 'synchronize = "u"\n', "synchronize = 'u' must be one of 'voltage', 'current', 'off'"),
         (GOOD + 'element = "4"\n', "element = '4' must be one of '1', '2', '3', 'sum'"),
-        (GOOD + "element = 1\n", "element = 1 must be a string"),
+        (GOOD + "element = 1\n", "element = 1 must be a text in quotes"),
         (GOOD + "line_filter = 1\n", "line_filter = 1 must be true or false"),
         ("idle_baseline_s = 0\n" + GOOD, "idle_baseline_s = 0 must be a number above 0"),
         ("idle_baseline_s = 31\n" + GOOD, "idle_baseline_s = 31 must be at most 30 seconds"),
@@ -226,7 +250,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (TRACK + "settings = 5\n", "track 1: settings = 5 must be written as [tracks.settings]"),
         (TRACK + "submissions_per_day = 0\n", "track 'ovic': submissions_per_day = 0 must lie between 1 and 10000"),
         (TRACK + "submissions_per_day = 2.5\n", "submissions_per_day = 2.5 must be a whole number"),
-        (TRACK + "device = 5\n", "track 1: device = 5 must be a string"),
+        (TRACK + "device = 5\n", "track 1: device = 5 must be a text in quotes"),
         (TRACK + 'devices = "pi-5"\n', "track 1: devices = 'pi-5' must be a list of names"),
         (TRACK + 'devices = ["a", "a"]\n', "devices = ['a', 'a'] must be names that are not blank, each once"),
         (TRACK + 'device = "a"\ndevices = ["a"]\n', "give either device or devices, not both"),
@@ -239,7 +263,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + "[images]\nper_attempt = 2.5\n", "images: per_attempt = 2.5 must be a whole number"),
         ("backup = 5\n" + GOOD, "backup must be written as one table [backup]"),
         (GOOD + '[backup]\nplace = "x"\n', "backup: unknown key 'place'; the keys are every_min, folder"),
-        (GOOD + "[backup]\nfolder = 5\n", "backup: folder = 5 must be a string"),
+        (GOOD + "[backup]\nfolder = 5\n", "backup: folder = 5 must be a text in quotes"),
         (GOOD + '[backup]\nfolder = "a\\u0000"\n', ", line 6: folder = 'a\\x00' has the character NUL"),
         (GOOD + '[journal]\npath = "\\u0000"\n', ", line 6: path = '\\x00' has the character NUL"),
         (GOOD + "[backup]\nevery_min = 0\n", ", line 6, backup: every_min = 0 must be a number above 0"),
@@ -251,7 +275,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + '[rule]\nname = "accuracy-within-limit"\n', "needs a limit: set one of energy_limit_wh, power_limit_w"),
         (WITHIN + "energy_limit_wh = 0\n", ", line 7, rule: energy_limit_wh = 0 must be a number above 0"),
         (WITHIN + "energy_limit_wh = nan\n", "energy_limit_wh = nan must be a number above 0"),
-        (WITHIN + 'energy_limit_wh = "5 Wh"\n', "energy_limit_wh = '5 Wh' must be a number."),
+        (WITHIN + 'energy_limit_wh = "5 Wh"\n', "energy_limit_wh = '5 Wh' must be a number of Wh."),
         (GOOD + '[rule]\nname = "least-energy"\n', "needs least_accuracy, else the team that logs out at once wins."),
         (GOOD + '[rule]\nname = "least-energy"\nleast_accuracy = 50\n', "= 50 must be an accuracy, at most 1"),
         (GOOD + '[rule]\nname = "accuracy-per-excess-wh"\n', "needs its power: set idle_baseline_s, so that arming me"),

@@ -20,7 +20,7 @@ meter = "sim:"
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("window_s = 10 min # a", "'window_s = 10 min'; a number stands alone, in the unit of its key."),
+        ("window_s = 10 min # a", "'window_s = 10 min'; a number stands alone, in the unit of its key; 10 min is 600."),
         ("freeze_at = 15:30", "a time is written 2027-06-20T15:30:00+02:00."),
         ("freeze_at = 20.06.2027 15:30", "a time is written 2027-06-20T15:30:00+02:00."),
         ("freeze_at = 2027-06-20T15:30:00 CEST", "a time is written 2027-06-20T15:30:00+02:00."),
@@ -28,6 +28,8 @@ meter = "sim:"
         ("least_map = .01", "a number begins with a digit, as in 0.5."),
         ("least_map = 1 %", "a share is a number from 0 to 1, such as 0.01."),
         ("attempts = 03", "a number has no 0 in front."),
+        ("attempts = 3,", "no comma stands at the end of a line."),
+        ('; metric = "lpirc"', "a comment begins with #."),
         ("attempts = 3;", "no ; stands at the end of a line."),
         ("attempts =", "its value is missing."),
         ("attempts == 3", "one = stands between a key and its value."),
@@ -39,6 +41,7 @@ meter = "sim:"
         ("board_url = 'http://eve's'", 'a text with an apostrophe stands in double quotes: "...".'),
         ('testset = "C:\\sets"', "in a path write / instead of \\."),
         ("[images", "a table's name stands in brackets, such as [backup] or [[stations]]."),
+        ("[stations]\n[stations]", "a further one begins with [[stations]], in two brackets, as each of them."),
         ("[images]\n[images]", "line 2 is not TOML: '[images]'; the file has it already; each key and each"),
         ('official_makers = ["YOKOGAWA"\nattempts = 3', "line 2 is not TOML: 'attempts = 3'; a list or text"),
     ],

@@ -120,7 +120,7 @@ def test_a_lost_energy_is_one_finding_and_hides_what_follows_from_it(
     assert [(each["code"], each["severity"]) for each in found] == [
         ("energy-lost", URGENT)
     ]
-    assert found[0]["acts"][0]["command"] == "referee run void 1"
+    assert found[0]["acts"][0]["command"] == 'referee run void 1 --reason "…"'
 
 
 def test_a_lost_energy_comes_before_a_review_of_a_newer_run(build: Build) -> None:

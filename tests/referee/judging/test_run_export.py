@@ -212,7 +212,7 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
         RefereeError,
-        match=r"pip install 'lpirc-referee\[parquet\]'",
+        match="pip install pyarrow",
     ) as refused:
         export_run(contest, run.id, tmp_path / "out", tuple(FORMATS))
     assert refused.value.code == "no-pyarrow"

@@ -99,13 +99,13 @@ def test_only_the_categories_that_a_correction_touches_are_scored(
     found = [(i, c, 0.5, box) for i, c, box in objects]
     known = score_whole(made("lpirc", objects, found, [True] * 3))
     scored: list[list[int]] = []
-    plain = scoring_job.evaluate
+    plain = scoring_job.evaluated
 
     def evaluate(truth: object, *rest: object) -> object:
         scored.append(truth.category_ids.tolist())  # type: ignore[attr-defined]
         return plain(truth, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scoring_job, "evaluate", evaluate)
+    monkeypatch.setattr(scoring_job, "evaluated", evaluate)
     objects[1] = (2, 2, (50, 50, 59, 59))
     after = score_whole(made("lpirc", objects, found, [True] * 3), known)
     # By the contest's metric, and by that of the published champions.

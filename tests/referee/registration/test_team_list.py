@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from referee.errors import RefereeError
-from referee.registration.team_list import OtherEncoding, teams_in, text_of_list
+from referee.registration.registered_names import team_problem
+from referee.registration.team_list import (
+    WORKBOOKS,
+    OtherEncoding,
+    teams_in,
+    text_of_list,
+)
 
 MARKUP = "<script>alert('x')</script>"
 WHOLE = {"Müller": "Köln", "ant": None}
@@ -110,3 +116,15 @@ def test_unknown_columns_are_told_with_those_that_are_read(
 
 def test_columns_for_another_purpose_are_left_out() -> None:
     assert read(b"team,mail,country\nant,a@b.c,DE\n") == {"ant": None}
+
+
+@pytest.mark.parametrize("start", WORKBOOKS)
+def test_a_workbook_is_called_one(start: bytes) -> None:
+    with pytest.raises(RefereeError, match="is a workbook of a spreadsheet, and no"):
+        text_of_list(start + b"\x14\x00", "teams.xlsx")
+
+
+@pytest.mark.parametrize("name", ["alpha ", " alpha"])
+def test_a_blank_at_the_edge_of_a_name_is_refused(name: str) -> None:
+    told = team_problem(name, None, ["alpha"])
+    assert told == f"{name!r} begins or ends with a blank; leave it out"

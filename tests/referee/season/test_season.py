@@ -260,7 +260,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
             lambda folder: (folder / "contest.toml").unlink(),
         ): "contest.toml",
         broken("foreign", _foreign): "not a contest's database",
-        tmp_path / "absent": "is not a contest folder",
+        tmp_path / "absent": "There is no folder",
+        tmp_path / "2026*": "Nothing matches",
         bad: "is not a contest folder",
         _file(tmp_path / "run.zip"): "not a bundle",
     }

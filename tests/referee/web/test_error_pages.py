@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from referee.web.app import create_app
 from referee.web.error_pages import is_browser
+from referee.web.page_sentences import without_commands
 from tests.contest_day import PROBLEM
 from tests.referee.factories import House
 
@@ -88,3 +89,17 @@ def test_a_method_that_is_refused_still_says_which_ones_are_accepted(
     assert told.status_code == 405
     assert "GET" in told.headers["Allow"]
     assert told.mimetype == "text/html"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("There is no run 9; see: referee run list", "There is no run 9."),
+        ("No 'x'; see: referee team list. Did you mean 'y'?", "No 'x'. Did you mean 'y'?"),
+        ("It is armed; end it first: referee run void 1", "It is armed; end it first."),
+        ("All are one; log in, or use: referee operator add N", "All are one; log in."),
+        ("The referee starts: wait", "The referee starts: wait"),
+    ],
+)  # fmt: skip
+def test_a_page_offers_no_command_of_a_shell(said: str, shown: str) -> None:
+    assert without_commands(said) == shown

@@ -44,6 +44,7 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
         ("/v1/board.json", "/board.json"),
         ("/boards.json", "/board.json"),
         ("/doc", "/docs"),
+        ("/leaderboard", "/"),
         ("/images/7", "/v1/images/7"),
         ("/image/7", "/v1/images/7"),
         ("/zipimage", "/zipimages"),
@@ -68,7 +69,7 @@ def test_no_address_is_guessed_that_cannot_be_meant(
 ) -> None:
     sentence = detail(client, "GET", path)
     assert "Did you mean" not in sentence
-    assert sentence.endswith("The page /docs/http has all addresses.")
+    assert sentence.endswith("and GET /help those of the original protocol.")
     assert sentence.isprintable()
 
 

@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from lpirc_score.metrics.evaluation_result import VERSION
+from referee.auth.passwords import hash_password
 from referee.auth.tokens import Session, issue
 from referee.contest import open_contest
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
@@ -61,15 +62,28 @@ def test_wrong_credentials_tell_not_which_part_is_wrong(
     assert detail == "Team or password is wrong."
 
 
-def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("password", "status", "code", "told"),
+    [
+        (
+            PASSWORD,
+            403,
+            "team-disabled",
+            "The team 'dog' is disabled; ask the operator",
+        ),
+        ("wrong", 401, "bad-credentials", "Team or password is wrong."),
+    ],
+)
+def test_only_who_knows_its_password_is_told_that_a_team_is_disabled(
+    hall: Day, server: Server, password: str, status: int, code: str, told: str
+) -> None:
     with hall.store() as store:
-        store.teams.set_disabled("bee", True)
-    answer = server.ask(
-        "POST",
-        "/v1/session",
-        json={"team": "bee", "password": PASSWORD},
-    )
-    problem(answer, 401, "bad-credentials")
+        store.teams.set_password("dog", hash_password(PASSWORD))  # not others' hash
+        store.teams.set_disabled("dog", True)
+    asked = {"team": "dog", "password": password}
+    for _ in range(2):  # a password that was right is remembered
+        answer = server.ask("POST", "/v1/session", json=asked)
+        assert problem(answer, status, code)["detail"].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +107,22 @@ def test_a_log_in_that_is_no_json_object_of_texts_is_refused(
     body: bytes,
 ) -> None:
     problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
+
+
+@pytest.mark.parametrize(
+    ("length", "status", "code"),
+    [("", 411, "length-missing"), ("Content-Length: 0\r\n", 400, "bad-json")],
+)
+def test_a_log_in_without_a_body_is_told_what_to_send(
+    server: Server, length: str, status: int, code: str
+) -> None:
+    asked = f"POST /v1/session HTTP/1.1\r\nHost: x\r\n{length}Connection: close\r\n\r\n"
+    answer = server.raw(asked.encode())
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert (told["status"], told["code"]) == (status, code)
+    assert told["detail"] == (
+        'The request has no body; send {"team": "...", "password": "..."}.'
+    )
 
 
 def test_a_log_in_of_a_megabyte_is_too_large(server: Server) -> None:
@@ -532,7 +562,7 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        (None, "The request bears no token; send Authorization: Bearer"),
+        (None, "the token of the log-in (POST /v1/session)."),
         ("Token {token}", "has 'Token' and no token after 'Bearer'"),
         ("Basic YTpi", "has 'Basic' and no token after 'Bearer'"),
         ("Bearer: {token}", "has 'Bearer:' and no token after 'Bearer'"),

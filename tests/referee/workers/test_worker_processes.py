@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 from referee.errors import RefereeError, WindowClosed
 from referee.workers import WorkerLost
 from referee.workers.job_dispatch import mapped
-from referee.workers.worker_processes import LocalWorkers
+from referee.workers.worker_processes import LocalWorkers, _work
 from tests.contest_day import is_running, until
 from tests.timeouts import TIMEOUT_S
 
@@ -53,6 +54,11 @@ def die_once(mark: str) -> str:
 def stay(mark: str) -> None:
     Path(mark).touch()
     threading.Event().wait(TIMEOUT_S)
+
+
+def go_on_once(mark: str, go: str) -> None:
+    Path(mark).touch()
+    until(Path(go).exists)
 
 
 def refuse() -> None:
@@ -124,3 +130,20 @@ def test_workers_end_with_the_referee_that_was_killed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program], check=False, timeout=TIMEOUT_S)
     worker = int((tmp_path / "worker").read_text())
     until(lambda: not is_running(worker))
+
+
+def test_a_worker_whose_referee_went_while_it_worked_ends_without_a_word(
+    tmp_path: Path,
+) -> None:
+    mark, go = (tmp_path / name for name in ("mark", "go"))
+    context = multiprocessing.get_context("spawn")
+    ours, its = context.Pipe()
+    process = context.Process(target=_work, args=(its,))
+    process.start()
+    its.close()
+    ours.send((go_on_once, (str(mark), str(go)), {}))
+    until(mark.exists)
+    ours.close()
+    go.touch()
+    process.join(TIMEOUT_S)
+    assert process.exitcode == 0

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from lpirc_score.cli.program import main
+from lpirc_testsets import synthesize
 
 TRUTH = "image,class,xmin,ymin,xmax,ymax\n1,1,1,1,9,9\n"
 FOUND = "image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.5,1,1,9,9\n"
@@ -19,6 +23,7 @@ RESULTS = '[{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5
         ("found.csv", "it has confidences, as detections have: is it given in place"),
         ("found.json", "a list, as detections in COCO's form are, and no ground truth"),
         ("empty.csv", "empty.csv: the file is empty\n"),
+        ("manifest.json", "it is the manifest of a test set; name its folder, ."),
     ],
 )
 def test_detections_in_place_of_the_ground_truth_are_called_so(
@@ -28,6 +33,7 @@ def test_detections_in_place_of_the_ground_truth_are_called_so(
     (tmp_path / "found.csv").write_text(FOUND)
     (tmp_path / "found.json").write_text(RESULTS)
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "manifest.json").write_text('{"format": "lpirc-testset"}')
     program = [str(Path(sys.executable).with_name("lpirc-score")), truth, "truth.csv"]
     done = subprocess.run(
         program, capture_output=True, text=True, check=False, cwd=tmp_path
@@ -35,3 +41,39 @@ def test_detections_in_place_of_the_ground_truth_are_called_so(
     assert done.returncode == 1
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("truth.csv f.csv --curves f.csv", "--curves f.csv is one of the DETECTIONS, "),
+        ("truth.csv f.csv --curves truth.csv", "truth.csv is GROUND_TRUTH, which is"),
+        ("truth.csv f.csv --curves same.csv", "--curves same.csv is GROUND_TRUTH, "),
+        (
+            "truth.csv f.csv --images truth.csv --curves o.csv",
+            "exists, and is no .csv of --curves; name another file",
+        ),
+        ("truth.csv f.csv --blacklist b.csv --curves b.csv", "is the file of --blackl"),
+        ("truth.csv f.csv --slice a=b.csv --curves b.csv", "is a file of --slice, "),
+        ("truth.csv f.csv --img-ids b.csv --curves b.csv", "is the file of --img-ids"),
+        ("truth.csv f.csv --html p.html", "p.html exists, and is no .html of --html"),
+        ("truth.csv f.csv --html set/x.html", "is in the test set "),
+        ("set f.csv --html set/images/x.html", "is in set, which is GROUND_TRUTH and"),
+        ("truth.csv dir --curves dir/c.csv", "is in dir, which is one of the DETECT"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read_or_into_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    synthesize(tmp_path / "set", images=1, categories=1, size=(64, 64))
+    for name in ("truth.csv", "o.csv", "b.csv", "p.html", "f.csv"):
+        (tmp_path / name).write_text("1\n")
+    (tmp_path / "same.csv").symlink_to("truth.csv")
+    (tmp_path / "dir").mkdir()
+    before = {one: one.is_file() and one.read_bytes() for one in tmp_path.rglob("*")}
+    ran = CliRunner().invoke(main, words.split())
+    assert ran.exit_code == 1
+    assert told in ran.stderr
+    after = {one: one.is_file() and one.read_bytes() for one in tmp_path.rglob("*")}
+    assert after == before

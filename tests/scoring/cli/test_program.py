@@ -60,6 +60,7 @@ def test_installed_it_is_a_command(files: list[str]) -> None:
     ("option", "told"),
     [
         ("--host", "No such option '--host'.\n"),
+        ("--met", "No such option '--met'. Did you mean '--metric'?\n"),
         ("--metrik", "No such option '--metrik'. Did you mean '--metric'?\n"),
     ],
 )
@@ -116,6 +117,8 @@ def test_a_warning_is_told_once_for_all_metrics(
 
 def test_an_option_that_is_wrong_is_exit_code_2(files: list[str]) -> None:
     assert call(*files, "--metric", "other").exit_code == 2
+    told = call("http://a/b.csv", files[1]).stderr
+    assert "http://a/b.csv is an address; name a file of this host" in told
 
 
 def test_a_reader_that_is_gone_is_no_traceback(files: list[str]) -> None:
@@ -134,14 +137,14 @@ def test_a_reader_that_is_gone_is_no_traceback(files: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "options", "extra"),
+    ("module", "options", "package"),
     [
         (
             "pycocotools.coco",
             ["--metric", "coco", "--engine", "pycocotools"],
             "pycocotools",
         ),
-        ("matplotlib.figure", ["--curves", "curves.png"], "plots"),
+        ("matplotlib.figure", ["--curves", "curves.png"], "matplotlib"),
     ],
 )
 def test_an_extra_that_is_not_installed_is_named(
@@ -150,7 +153,7 @@ def test_an_extra_that_is_not_installed_is_named(
     monkeypatch: pytest.MonkeyPatch,
     module: str,
     options: list[str],
-    extra: str,
+    package: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(
@@ -162,4 +165,4 @@ def test_an_extra_that_is_not_installed_is_named(
     result = call(*files, *options)
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
-    assert f"pip install 'lpirc-score[{extra}]'\n" in result.stderr
+    assert f"pip install {package}\n" in result.stderr

@@ -328,6 +328,8 @@ def test_slices_are_scored_as_the_api_does(files: list[str], tmp_path: Path) -> 
             ["--img-ids", "nigth.txt"],
             "nigth.txt is no file, and image 'nigth.txt' is unknown",
         ),
+        (["--img-ids", "1-3"], "; ranges are not read: name each id, 1,2,3"),
+        (["--img-ids", "1,4:9"], "; ranges are not read: name each id, 4,5,6,..."),
         (["--img-ids", ","], "--img-ids: the list is empty"),
         (["--cat-ids", "bird"], "--cat-ids: entry 1: category 'bird' is unknown"),
         (["--slice", "night"], "--slice night: a slice is NAME=FILE"),
@@ -454,7 +456,9 @@ def test_a_part_without_objects_has_no_figure_in_tables_document_and_page(
         if metric != "coco":
             assert set(got["errors"]["gains"].values()) == {None}
     page = tmp_path / "score.html"
-    both = (files[0], files[1], files[1], *part[:4], "--metric", "lpirc")
+    other = tmp_path / "other.txt"
+    other.write_bytes(Path(files[1]).read_bytes())
+    both = (files[0], files[1], str(other), *part[:4], "--metric", "lpirc")
     compared = call(*both, "--metric", "coco", "--html", str(page))
     assert compared.exit_code == 0, compared.output
     assert "<dt>mAP</dt><dd>none</dd>" in page.read_text()

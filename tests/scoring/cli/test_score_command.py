@@ -440,7 +440,7 @@ def test_without_matplotlib_drawing_is_refused_in_words(
     assert result.stdout == ""
     assert (
         result.stderr == "referee: Drawing needs matplotlib, which is not installed: "
-        "pip install 'lpirc-score[plots]'\n"
+        "pip install matplotlib\n"
     )
 
 

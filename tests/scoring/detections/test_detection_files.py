@@ -201,7 +201,10 @@ def test_a_missing_file_is_refused_and_so_is_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (f"9,1,{NUMBERS}", "image '9' is unknown"),
+        (
+            f"9,1,{NUMBERS}",
+            "image '9' is unknown; the ids are 1, 2, 5, 20180000001, the names a.jpg to c.jpg",
+        ),
         (f"1.5,1,{NUMBERS}", "image '1.5' is unknown"),
         (f"d.jpg,1,{NUMBERS}", "image 'd.jpg' is unknown"),
         (f",1,{NUMBERS}", "image '' is unknown"),
@@ -215,6 +218,10 @@ def test_a_missing_file_is_refused_and_so_is_a_folder(tmp_path: Path) -> None:
         ("1,1,1_0,1,1,2,2", "'1_0' is not a number"),
         ("1,1,0.5,3,1,2,2", "the box 3, 1, 2, 2 is inverted"),
         ("1,1,0.5,1,2.5,2,2", "the box 1, 2.5, 2, 2 is inverted"),
+        (
+            "1,1,20,30,40,50,0.5",
+            "the box 30, 40, 50, 0.5 is inverted: xmin, ymin, xmax,",
+        ),
         ("1,1,0.5,1,1,2", "a row needs 7 values, but this one has 6"),
         ("1,1,0.5,1,1,2,2,2", "a row needs 7 values, but this one has 8"),
     ],
@@ -230,6 +237,17 @@ def test_every_mistake_is_named_with_line_and_value(
     assert failure.code == "bad-detections"
     assert failure.facts["total"] == 1
     assert f"line 4: {words}" in failure.sentence
+    seems_last = "; the confidence seems to stand last: confidence, xmin, "
+    assert (seems_last in failure.sentence) == ("30, 40, 50, 0.5" in words)
+
+
+def test_classes_that_are_counted_from_0_are_told_so(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{HEADER}\n1,0,{NUMBERS}\n")
+    told = (
+        r"category '0' is unknown; the ids are 1 to 3; if yours begin with 0, add 1 to"
+    )
+    with pytest.raises(RefereeError, match=told):
+        read_detections(path, oracle.ground_truth([1], [1, 2, 3], []))
 
 
 @pytest.mark.parametrize(
@@ -452,6 +470,28 @@ def test_plain_coco_results_are_read_as_those_entry_by_entry_are_however_they_ar
         (f'[{{"image_id": {2**70}}}]', "'category_id' is missing"),
         ('["\\ud800"]', "is not an object"),
         ("[" * 5000, "not JSON"),
+        (
+            '[{"image_id": 1, "score"',
+            "not JSON: it ends in the middle, so it was cut sh",
+        ),
+        (
+            '[{"image_id": 1}, {"image_id": 0.',
+            "it ends in the middle, so it was cut short",
+        ),
+        ('[{"image_id": "a', "it ends in the middle, so it was cut short; copy or"),
+        ("<results/>", "not JSON: it begins with '<results/>'; COCO results are"),
+        ("[1 2]", "not JSON: Expecting ',' delimiter: line 1 column 4"),
+        (
+            "{}\n{}",
+            "line 2 begins a second document, where one is needed; COCO results",
+        ),
+        (
+            '{"annotations": []}',
+            "score}; it has annotations, as ground truth has: is it",
+        ),
+        ('{"format": "lpirc-testset"}', "; it is the manifest of a test set"),
+        ('{"a": 1, "found": []}', "; this is an object, with the lists 'found'"),
+        ("7", "score}; this is 7"),
     ],
 )
 def test_json_that_is_read_the_slow_way_is_refused_for_what_it_holds(

@@ -216,7 +216,7 @@ def test_rows_are_lists(row: object) -> None:
         (1, 3, "category 3 is unknown"),
         (1, 1.5, "category 1.5 is unknown"),
         (1, 91, "category 91 is unknown"),
-        (1, 0, "category 0 is unknown"),
+        (1, 0, "category 0 is unknown; the ids are "),
         (5, 1.25, "the box 1.5, 2, 1.25, 40.25 is inverted"),
         (6, 1, "the box 1.5, 2, 30, 1 is inverted"),
     ],

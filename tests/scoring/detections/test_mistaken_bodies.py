@@ -105,6 +105,7 @@ def test_nothing_is_guessed_where_nothing_is_plausible(body: bytes, kind: str) -
         ([1, 3, 7], "category 99 is unknown; the ids are 1, 3, 7."),
         ([*range(2, 90, 2)], "the 44 ids are 2, 4, 6, 8, 10, ... 88."),
         ([], "category 99 is unknown."),
+        ([*range(99)], "the ids are 0 to 98; if yours begin with 1, subtract 1 from "),
     ],
 )
 def test_an_unknown_category_is_told_which_ids_there_are(

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from lpirc_score import Detections
-from lpirc_score.detections.files import HEADER, read_submission, units
+from lpirc_score.detections.files import HEADER, read_submission
 from lpirc_score.errors import CodedError
+from lpirc_score.metrics import units
 from tests.scoring import oracle
 
 TRUTH = replace(
@@ -59,6 +60,10 @@ def test_a_byte_order_mark_and_commas_are_read(tmp_path: Path, start: str) -> No
         ("# class x y w h\n0 .5 .5 .1 .1 1\n",  "line 1: class '#' is not a whole number in 0..1"),
         ("person .5 .5 .1 .1 1\n", "line 1: class 'person' is not a whole number in 0..1"),
         (GOOD.encode("utf-16"), "it is UTF-16 text; save it as UTF-8"),
+        (
+            "#\nété.jpg,1,\n".encode("cp1252"),
+            "line 2 is not UTF-8; as Windows-1252 it reads 'été.jpg,1,'; save it as UTF-8",
+        ),
     ],
 )  # fmt: skip
 def test_a_text_of_an_image_is_read_whatever_its_first_line_is(

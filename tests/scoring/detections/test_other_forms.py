@@ -28,6 +28,7 @@ NO_CONFIDENCE = (
     "5 values, not CLASS X Y WIDTH HEIGHT CONFIDENCE; without a confidence it is ground truth "
     "(write it with save_conf=True)"
 )
+IMAGES = "; the ids are 1, 2, 5, the names 000005.png to val/a.jpg"
 NO_SIZE = "the size of image 'c' is not known: name the folder of the images with --images FOLDER"
 TABLE = {
     "image": [1, 5],
@@ -92,7 +93,7 @@ def test_every_bad_line_of_voc_results_is_named_with_its_file(tmp_path: Path) ->
     )
     assert [(one["line"], one["problem"]) for one in error.facts["problems"]] == [  # type: ignore[attr-defined]
         (1, "5 values, not IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"),
-        (2, "image 'val/b' is unknown"),
+        (2, f"image 'val/b' is unknown{IMAGES}"),
         (3, "'x' is not a number"),
         (4, "the box 5, 2, 3, 4 is inverted: xmin, ymin, xmax, ymax must have xmin <= xmax and ymin <= ymax"),
         (1, "the class 'dog' in the file's name is not a category of the ground truth"),
@@ -126,7 +127,7 @@ def test_yolo_texts_are_pixels_of_their_images_and_classes_by_place(
         ("val/a.txt", "2 .5 .5 .1 .1 1\n", "class '2' is not a whole number in 0..1"),
         ("val/a.txt", "0 .5 .5 -1 .1 1\n", "WIDTH -1 or HEIGHT .1 is negative"),
         ("val/a.txt", "0 .5 .5 nan .1 1\n", "'nan' is not a finite number"),
-        ("b.txt", "0 .5 .5 .1 .1 1\n", "image 'b' is unknown"),
+        ("b.txt", "0 .5 .5 .1 .1 1\n", f"image 'b' is unknown{IMAGES}"),
         ("c.txt", "0 .5 .5 .1 .1 1\n", NO_SIZE),
     ],
 )  # fmt: skip
@@ -187,13 +188,15 @@ def test_what_is_wrong_with_parquet_is_named(
     why = (
         "(read as Parquet, since its name ends in .parquet or its first bytes are PAR1)"
     )
-    assert refused(path).sentence == f"{path}: row 2: image '9' is unknown {why}"
+    assert (
+        refused(path).sentence == f"{path}: row 2: image '9' is unknown{IMAGES} {why}"
+    )
     parquet.write_table(pa.table({"image": [1]}), path)
     assert "the column class or category is missing" in refused(path).sentence
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     error = refused(path)
     assert error.code == "no-pyarrow"
-    assert "pip install 'lpirc-score[parquet]'; or write the table as CSV" in error.sentence  # fmt: skip
+    assert "pip install pyarrow; or write the table as CSV" in error.sentence  # fmt: skip
 
 
 def test_columns_of_parquet_that_are_there_twice_are_refused(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_a_bad_line_of_an_export_is_named(tmp_path: Path) -> None:
     path.write_text(export(good, good.replace("9,1,", "9,7,"), f"{good},1"))
     error = refused(path)
     assert error.facts["problems"] == [
-        {"line": 3, "problem": "image '7' is unknown"},
+        {"line": 3, "problem": "image '7' is unknown; the ids are 1, 2, 5"},
         {"line": 4, "problem": "a row needs 13 values, but this one has 14"},
     ]
 

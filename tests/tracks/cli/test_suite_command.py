@@ -165,7 +165,10 @@ def test_a_byte_order_mark_blank_lines_and_columns_in_another_order_are_taken(
             ["line 2", "'tiny' is not listed with its FLOPs", "large, small"],
         ),
         (HEADER + 'a,one,"large,50,5\n', ["line 2", "unexpected end of data"]),
-        (HEADER.encode() + b"caf\xe9,one,large,50,5\n", ["byte 56 is not UTF-8"]),
+        (
+            HEADER.encode() + b"caf\xe9,one,large,50,5\n",
+            ["line 2 is not UTF-8; as Windows-1252 it reads"],
+        ),
     ],
 )
 def test_each_fault_of_a_table_is_one_sentence(

@@ -60,7 +60,7 @@ def test_a_track_has_its_rule_with_the_contests_settings(
 @pytest.mark.parametrize(
     ("tracks", "name", "code", "told"),
     [
-        ("", "x", "track-unknown", "has no track 'x'; add a [[tracks]] table"),
+        ("", "x", "track-unknown", "has no track 'x'; it has no tracks, which its operator adds"),
         (PUBLIC, "x", "track-unknown", "has no track 'x'; its tracks are ovic-classification"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "no rule 'ovid-classification'"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "tion'? Without the key rule, "),

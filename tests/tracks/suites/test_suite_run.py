@@ -235,10 +235,8 @@ def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(
         str(loop),
     )
     assert told.returncode == 1
-    assert (
-        told.stderr
-        == f"referee: {loop} cannot be accessed: Too many levels of symbolic links.\n"
-    )
+    assert told.stderr.startswith(f"referee: {loop}: Too many levels of symbolic")
+    assert told.stderr.endswith("the link leads back to itself; name another place\n")
 
 
 def test_only_the_first_images_count(
@@ -303,7 +301,7 @@ def test_an_interruption_keeps_what_was_measured(
     assert [row.model for row in read_rows(out)] == ["nothing"]
     told = called("suite", "run", str(plan("garbage")), *where)
     assert (
-        f"not a TFLite flatbuffer: its identifier is b'odel' instead of b'TFL3' (from {out})"
+        f"not a TFLite flatbuffer, which has TFL3 at byte 4; convert the model to TFLite first (from {out})"
         in told.stderr
     )
 

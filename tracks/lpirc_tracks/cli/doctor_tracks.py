@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 import click
@@ -16,7 +17,7 @@ from lpirc_tracks.submissions.confining import (
     takes_models,
     unconfined_tracks,
 )
-from lpirc_tracks.submissions.open_track import wrong_rules
+from lpirc_tracks.submissions.open_track import rule_of, track_on, wrong_rules
 from lpirc_tracks.submissions.results_files import results_set
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
@@ -56,9 +57,20 @@ def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
         name = getattr(track, key)
         if not name:
             continue
-        for found in _failure(partial(load_test_set, contest.folder / name)):
+        for found in _failure(partial(_require_fit, contest, track, name)):
             where = f"track {track.name!r} has {key} = {name!r}"
             yield found._replace(sentence=f"{found.sentence}; {where}.")
+
+
+def _require_fit(contest: Contest, track: ModelTrack, name: str) -> None:
+    """Raise RefereeError or TestSetError unless a test set can be loaded, and has what the track's rule needs."""
+    folder = contest.folder / name
+    load_test_set(folder)
+    rule = None
+    with suppress(RefereeError):  # what is wrong with the rule is a finding of its own
+        rule = rule_of(contest, track)
+    if rule is not None:
+        track_on(folder, track.name, rule, to_run=False)
 
 
 def _failure(look: Callable[[], object]) -> Iterator[Finding]:

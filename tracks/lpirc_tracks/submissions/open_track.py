@@ -76,7 +76,7 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
     hint = (
         f"its tracks are {', '.join(names)}"
         if names
-        else f"add a [[tracks]] table to its {CONFIG_NAME}"
+        else f"it has no tracks, which its operator adds as [[tracks]] to {CONFIG_NAME}"
     )
     raise RefereeError(
         "track-unknown",

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_score import STRICT, Detections, evaluate
+from lpirc_score import STRICT, Detections
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
 from lpirc_score.detections.files.forms import is_json
 from lpirc_score.detections.files.submission_reader import read_submission
+from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import (
     GroundTruth,
@@ -158,7 +159,7 @@ def score_file(
         name: column for name, column in vars(given).items() if column is not None
     }
     own = Detections(**{name: column[kept] for name, column in present.items()})
-    found = evaluate(truth, own, of.metric)
+    found = evaluated(truth, own, of.metric)
     halves = half_maps(truth, own, of.metric)
     return found.map or 0.0, len(images), halves.astype("<f8").tobytes()
 

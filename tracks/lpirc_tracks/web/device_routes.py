@@ -102,7 +102,8 @@ def model(job: str) -> Response:
 def images(job: str) -> Response:
     """Answer with images as one zip, named by number, since an original file name may reveal the content."""
     test_set = measuring_queue.track_of(part(Callers).contest, g.made).test_set
-    first, count = wanted(request.query_string.decode("latin-1"))
+    query = request.query_string.decode("latin-1")
+    first, count = wanted(query, len(test_set.images))
     files = ImageFiles(test_set, 0)
     numbers = range(first, min(first + count, len(test_set.images) + 1))
     archive = StoredZip(

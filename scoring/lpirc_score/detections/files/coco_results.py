@@ -18,7 +18,10 @@ from lpirc_score.detections.files.text import checked_finite, text_of
 from lpirc_score.detections.json_elements import elements, is_array
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.box_corners import corners_from_coco
+from lpirc_testsets.folder import FORMAT
 from lpirc_testsets.values import json_value, not_json
+
+_SHOWN_LISTS = 5
 
 
 def read_coco_results(
@@ -46,11 +49,24 @@ def _entries(path: Path) -> Iterator[object]:
     if not is_array(text):
         reason = "COCO results are a JSON array of {image_id, category_id, bbox, score}"
         try:
-            json_value(text)
+            reason += _told(json_value(text))
         except ValueError as error:
-            reason = str(error)
+            reason = f"{error}; {reason}"
         refuse(path, reason)
     return elements(text)
+
+
+def _told(document: object) -> str:
+    """Return what a document is that is no array, for the end of a sentence."""
+    if not isinstance(document, dict):
+        return f"; this is {shown(document)}"
+    if document.get("format") == FORMAT:
+        return "; it is the manifest of a test set"
+    if "annotations" in document:
+        return "; it has annotations, as ground truth has: is it given in place of the detections?"
+    lists = [key for key, value in document.items() if isinstance(value, list)]
+    names = ", ".join(map(shown, lists[:_SHOWN_LISTS]))
+    return f"; this is an object, with the lists {names}" if names else ""
 
 
 def _read_each(

@@ -9,6 +9,7 @@ from pathlib import Path
 from lpirc_score.detections.files.findings import refuse
 from lpirc_score.detections.files.text import are_numbers, bare_cells, head_of
 from lpirc_score.errors import CodedError
+from lpirc_testsets.folder import is_test_set
 from lpirc_testsets.folder_content import (
     CSV,
     JSON,
@@ -125,6 +126,8 @@ def _of_folder(folder: Path) -> Recognised:
         for name in OF_EXPORT:
             if is_file(folder / name):
                 return recognised(folder / name)
+    if is_test_set(folder):
+        refuse(folder, "it is a test set, which is ground truth, and no detections")
     kinds = kinds_in(folder)
     if len(kinds) > 1:
         refuse(folder, mixed(folder, kinds).removeprefix(f"{folder}: "))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
+from lpirc_score.detections.row_checks import ids_in_words, shift_in_words
 from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.close_names import closest
 from lpirc_testsets.ground_truth import GroundTruth
@@ -140,7 +141,7 @@ class Finder:
     def _meant(self, text: str) -> str:
         """Return what to add to a sentence about an unknown category: the closest name, or some of the names."""
         if self.kind is not NEW_CATEGORY:  # the names of images are all alike
-            return ""
+            return self._ids_in_words
         names = sorted(self.names.named)
         if meant := closest(text, names):
             return f"; did you mean {meant!r}?"
@@ -165,6 +166,20 @@ class Finder:
             raise ValueError(f"{name} is unknown")
         return self._checked(value, name, line)
 
+    @cached_property
+    def _ascending(self) -> NDArray[np.int64]:
+        return np.array(sorted(self.known), np.int64)
+
+    @cached_property
+    def _ids_in_words(self) -> str:
+        """Return what to add to a sentence about an unknown id: the ids, and of images also the names."""
+        words = ids_in_words(self._ascending)
+        names = sorted(filter(None, self.names.of_ids.values()))
+        if self.kind is NEW_CATEGORY or not names:
+            return words
+        ends = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        return f"{words}, the names {ends}"
+
     def _checked(
         self,
         id_: int,
@@ -173,7 +188,8 @@ class Finder:
     ) -> int:
         if id_ not in self.known:
             if not self.takes_new or abs(id_) > LARGEST_ID:
-                raise ValueError(f"{name} is unknown")
+                shift = shift_in_words(id_, self._ascending)
+                raise ValueError(f"{name} is unknown{self._ids_in_words}{shift}")
             self.findings.note(self.kind, line, str(id_))
             self.new.add(id_)
         return id_

@@ -19,13 +19,13 @@ from lpirc_score.detections.files.tables import (
     read_table,
 )
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
-from lpirc_score.detections.files.units import PIXELS, SHARES, unit_warnings
 from lpirc_score.detections.files.voc_results import read_voc_results
 from lpirc_score.detections.files.yolo_results import read_yolo_results
 from lpirc_score.detections.parsed_rows import EnoughProblems
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
+from lpirc_score.metrics.units import PIXELS, SHARES, unit_warnings
 from lpirc_testsets.ground_truth import GroundTruth
 
 _BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])

@@ -17,8 +17,8 @@ from lpirc_score.detections.files.forms import OF_YOLO, Recognised
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.several_files import Read, Row, RowOf, read_rows_of
 from lpirc_score.detections.files.text import numbers
-from lpirc_score.detections.files.units import are_centred_outside
 from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.units import are_centred_outside
 from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.ground_truth import GroundTruth, Size

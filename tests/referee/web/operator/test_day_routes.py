@@ -320,6 +320,8 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     )
     stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
     assert "only a judged run" in stderr
+    at_once = stage.refers("run", "confirm", str(number)).stderr
+    assert at_once.startswith("referee: publish_by is 0 in contest.toml, so a")
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
 
 

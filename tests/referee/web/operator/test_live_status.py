@@ -111,7 +111,9 @@ def test_a_meter_that_does_not_start_for_an_armed_run_is_lost_until_it_does(
     (found,) = look(made).json()["attention"]
     assert (found["code"], found["severity"]) == ("meter-lost", "person-needed")
     assert found["sentence"] == f"The meter of {waits['name']}: {said}"
-    assert [act["command"] for act in found["acts"]] == ["referee run void 1"]
+    assert [act["command"] for act in found["acts"]] == [
+        'referee run void 1 --reason "…"'
+    ]
     assert found["sentence"] in made.refers("status").stdout
     assert said in html.unescape(look(made, "").text)
 

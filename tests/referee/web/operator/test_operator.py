@@ -74,6 +74,23 @@ def test_what_cannot_be_done_is_refused(
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("", {"team": TEAM, "extra_s": "1 min"}, "extra_s is '1 min'; it must be"),
+        ("", {"team": TEAM, "extra_s": "1 min"}, "seconds above 0; 1 min is 60."),
+        ("", {"team": " "}, "The text 'team' is blank; write one."),
+        ("/1/void", {"reason": " "}, "The text 'reason' is blank; write one."),
+    ],
+)
+def test_what_was_sent_is_named_in_the_refusal(
+    hall: Day, key: str, path: str, body: dict[str, str], told: str
+) -> None:
+    assert hall.server is not None
+    refused = hall.server.ask("POST", f"/operator/runs{path}", key, json=body)
+    assert told in refused.json()["detail"]
+
+
 def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     made = day(auto_arm=False, teams=(TEAM, "bee"))
     assert made.server is not None

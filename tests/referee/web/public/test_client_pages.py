@@ -151,6 +151,16 @@ def test_the_board_leads_contestants_systems_to_version_1(
         assert requests.get(url(hall, "/help"), timeout=TIMEOUT_S).ok
 
 
+def test_behind_tls_the_page_says_where_the_certificate_goes(hall: Day) -> None:
+    behind_tls = {"X-Forwarded-Proto": "https"}
+    plain, secret = (
+        requests.get(url(hall, "/client/"), headers=headers, timeout=TIMEOUT_S).text
+        for headers in ({}, behind_tls)
+    )
+    assert ("--ca-cert" in plain, "--trusted-host" in plain) == (False, True)
+    assert ("--ca-cert" in secret, "--trusted-host" in secret) == (True, False)
+
+
 def test_a_phone_shows_each_download_whole_in_a_few_lines(
     hall: Day,
     browser: Browser,

@@ -197,7 +197,11 @@ def test_a_track_is_added_changed_and_removed_with_what_doctor_finds(
         "tracks",
         "tracks/add",
     )
-    given = {"name": "phones", "rule": "results", "testset": "nowhere"}
+    given = {"name": "phones", "rule": "", "testset": "nowhere"}
+    refused = pages.post("tracks/add", form | given).text
+    assert "No rule is called &#39;phones&#39;, so this track needs one" in refused
+    assert read_config(served.folder).tracks == ()
+    given["rule"] = "results"
     page = pages.post("tracks/add", form | given).text
     assert "nowhere" in findings(page)
     form = pages.form("tracks")

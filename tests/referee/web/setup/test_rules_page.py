@@ -184,7 +184,7 @@ def test_a_rule_with_its_limit_is_written_and_what_it_lacks_is_said(
     chosen = {"rule.name": "accuracy-within-limit"}
     refused = pages.post("rules", form | chosen)
     assert refused.status_code == 400
-    assert "needs a limit: set one of energy_limit_wh" in html.unescape(refused.text)
+    assert "needs a limit: set one of “Most energy, Wh”" in html.unescape(refused.text)
     chosen["rule.energy_limit_wh"] = "1.5"
     assert "Written into" in pages.post("rules", form | chosen).text
     rule = read_config(ranked.folder).contest_rule

@@ -112,6 +112,8 @@ def test_a_program_reads_the_same_document_by_the_password_and_by_nothing_else(
     for bearer in (token, key, ant.cookie):
         problem(server.ask("GET", "/v1/team", bearer), 401, "bad-credentials")
     problem(server.ask("GET", "/v1/team", auth=(TEAM, "wrong")), 401, "bad-credentials")
+    refused = problem(server.ask("GET", "/v1/team"), 401, "bad-token")
+    assert "by HTTP Basic" in refused["detail"]
 
 
 def test_cookies_of_operators_and_teams_and_tokens_do_not_stand_for_each_other(

@@ -256,7 +256,9 @@ def test_the_command_tells_the_same_in_plain_lines_and_as_json(
     ]
     wrong = told(password="wrong")
     assert wrong.returncode == 1
-    assert wrong.stderr == "lpirc-client: Team or password is wrong.\n"
+    assert wrong.stderr == (
+        "lpirc-client: Team or password is wrong: the team was 'ant', the password LPIRC_PASSWORD\n"
+    )
     with_colon = warm_programs.run(
         ["lpirc-client", "status", server_of(made).url, "--team", "a:b"],
         TIMEOUT_S,

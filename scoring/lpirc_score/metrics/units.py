@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections import shown
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import shown
 
 Flags = NDArray[np.bool_]
 PIXELS = "pixels of the image"
 SHARES = "shares of the image, from 0 to 1"
 MOST_LOOKED_AT = 100_000
+TOLD: Final[WeakSet[Detections]] = WeakSet()
+"""Detections of which the warnings were given when they were read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +45,16 @@ class _Edges:
         y = (self.top + self.bottom) / 2
         return (x > self.width) | (y > self.height) | (x < 0) | (y < 0)
 
-    @property
-    def in_unit_square(self) -> Flags:
-        """Which boxes have all edges in 0..1."""
-        starts = (self.left >= 0) & (self.top >= 0)
-        return starts & (self.right <= 1) & (self.bottom <= 1)
-
 
 def unit_warnings(
-    path: Path,
+    place: object,
     found: Detections,
     ground_truth: GroundTruth,
     unit: str = PIXELS,
 ) -> tuple[str, ...]:
     """Return a sentence for a sign of another unit than `unit`; sizes of images that are not known give none.
+
+    `place` says where the boxes are from, such as the path of their file.
 
     Of many boxes only some are looked at, at even distances: a whole file in another unit shows in them as well.
     """
@@ -64,10 +63,9 @@ def unit_warnings(
     count = len(found)
     if not count:
         return ()
-    where = f"{path}: of one box in {step}" if step > 1 else str(path)
+    where = f"{place}: of one box in {step}" if step > 1 else str(place)
     edges = _edges(found, ground_truth)
-    is_large = ground_truth.boxes.max(initial=0) > 1
-    if unit == PIXELS and is_large and edges.in_unit_square.all():
+    if unit == PIXELS and are_shares(found, ground_truth):
         sentence = f"all boxes ({count}) lie within 0..1, as shares of an image do; write {unit}"
         return (f"{where}: {sentence}",)
     outside = edges.outside
@@ -87,6 +85,16 @@ def unit_warnings(
         )
         return (f"{where}: {sentence}",)
     return ()
+
+
+def are_shares(found: Detections, ground_truth: GroundTruth) -> bool:
+    """Return True if there are boxes, all within 0..1, while objects are larger."""
+    boxes = found.boxes if found.coco_boxes is None else found.coco_boxes
+    if not len(boxes) or boxes.min() < 0 or ground_truth.boxes.max(initial=0) <= 1:
+        return False
+    if found.coco_boxes is not None:
+        boxes = boxes[:, :2] + boxes[:, 2:]
+    return bool(boxes.max() <= 1)
 
 
 def are_centred_outside(found: Detections, ground_truth: GroundTruth) -> bool:

@@ -1,0 +1,62 @@
+"""What a value that was written with its unit is as a plain number, for the sentence that refuses it. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {
+    "s": ("seconds", {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}),
+    "min": ("minutes", {"s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0}),
+}
+_FURTHER = {"v": "volts", "a": "amperes", "w": "watts", "wh": "Wh", "c": "degrees C"}
+_TIMES = r"(?P<time>s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
+_DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?", re.I)
+_SHARE = re.compile(r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*%")
+
+
+def unit_of(key: str) -> str:
+    """Return the unit that the end of a key names, as words; "" for a key without one."""
+    end = key.rpartition("_")[2] if "_" in key and "_per_" not in key else ""
+    return _UNITS[end][0] if end in _UNITS else _FURTHER.get(end, "")
+
+
+def of_unit(key: str) -> str:
+    """Return " of seconds" for a key in seconds, and alike; "" for one without a unit."""
+    unit = unit_of(key)
+    return unit and f" of {unit}"
+
+
+def as_number(key: str, given: object) -> str:
+    """Return "; 10 min is 600" for a key in seconds, "; 1% is 0.01" for one without a unit; "" for another value."""
+    text = str(given).strip()
+    end = key.rpartition("_")[2]
+    if unit_of(key) and end in _UNITS and (found := _DURATION.fullmatch(text)):
+        factor = _UNITS[end][1][found["time"][0].lower()]
+        return f"; {text} is {_plain(found['number']) * factor:.10g}"
+    if re.fullmatch(r"\d{1,9},\d{1,9}", text):
+        return f"; the decimal sign is a point: {text.replace(',', '.')}"
+    if not unit_of(key) and (found := _SHARE.fullmatch(text)):
+        return f"; {text} is {_plain(found['number']) / 100:.10g}"
+    return ""
+
+
+def too_high(least: object) -> str:
+    """Return what is wrong with a least accuracy of 1 or, in per cent, above; "" for any other."""
+    try:
+        given = float(str(least))
+    except ValueError:
+        return ""
+    if not 1 <= given <= 100:
+        return ""
+    if given == 1:
+        return "1 is an accuracy of 100 %, so no run would be ranked; 1 % is 0.01."
+    return f"{given:g} is above 1, and an accuracy is at most 1{per_cent(given)}."
+
+
+def per_cent(given: float) -> str:
+    """Return "; 5 % is 0.05" for a number that may be meant in per cent."""
+    return f"; {given:g} % is {given / 100:g}" if given <= 100 else ""
+
+
+def _plain(number: str) -> float:
+    return float(number.replace(",", "."))

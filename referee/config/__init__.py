@@ -114,7 +114,10 @@ def place_of_key(where: Path | str, key: str) -> str:
     """Return where a key at the top of a file stands, as "contest.toml, line 4"; a name that is no path stays."""
     if isinstance(where, str):
         return where
-    text = where.read_text(encoding="utf-8-sig")
+    try:
+        text = where.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):  # it was removed or spoilt since it was read
+        return str(where)
     return ", ".join([str(where), *_Table(where, text).line(key)])
 
 

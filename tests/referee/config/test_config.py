@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpirc_power.meter import Setup
-from referee.config import ContestConfig, ModelTrack, Station, read_config
+from referee.config import (
+    ContestConfig,
+    ModelTrack,
+    Station,
+    place_of_key,
+    read_config,
+)
 from referee.config.rule_table import RuleTable, rule_text
 from referee.contest_rules import DEFAULT, RULES, rule_named
 from referee.errors import RefereeError
@@ -18,6 +24,14 @@ from referee.errors import RefereeError
 STATION = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
 GOOD = 'name = "Hall"\n' + STATION
 WITHIN = GOOD + '[rule]\nname = "accuracy-within-limit"\n'
+
+
+def test_the_place_of_a_key_is_the_file_if_that_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "contest.toml"
+    assert place_of_key(file, "metric") == str(file)
+    (tmp_path / "top.toml").write_text('name = "Hall"\nmetric = "mAP"\n')
+    told = place_of_key(tmp_path / "top.toml", "metric")
+    assert told == f"{tmp_path / 'top.toml'}, line 2"
 
 
 def read(folder: Path, text: str | bytes) -> ContestConfig:

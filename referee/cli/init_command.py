@@ -23,6 +23,7 @@ from referee.cli.init_answers import (
 )
 from referee.cli.number_types import WholeNumber
 from referee.cli.output_paths import folder_to_make
+from referee.cli.port_as_folder import require_no_port
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
@@ -169,6 +170,7 @@ def serve(
 
     listen = listening(host, port, tls_cert, tls_key)
     if needs_setup(folder):
+        require_no_port("serve", folder)
         _require_no_slip(folder)
         set_up(folder, listen, partial(_say, None), parent)
         return
@@ -206,6 +208,7 @@ def setup(
     from referee.web.setup.setup_server import set_up
 
     listen = listening(host, port, tls_cert, tls_key)
+    require_no_port("setup", folder)
     set_up(folder, listen, partial(_say, None), parent)
 
 

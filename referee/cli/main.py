@@ -18,6 +18,7 @@ from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
+from referee.cli.surplus_arguments import with_form
 from referee.errors import ContestMissing, RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
@@ -216,7 +217,7 @@ class Boundary(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             suggest_meant(error)
-            raise _with_folder(_with_commands(error)) from error
+            raise with_form(_with_folder(_with_commands(error))) from error
 
 
 @click.group(

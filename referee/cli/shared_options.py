@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from click.core import ParameterSource
 
 from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import RealNumber, RunNumber, WholeNumber
+from referee.cli.surplus_arguments import one_too_many
 from referee.errors import ContestMissing, RefereeError
 
 if TYPE_CHECKING:
@@ -26,10 +26,6 @@ VARIABLE = "REFEREE_CONTEST"
 CONTEST_FROM = "referee.contest-from"
 """The folder and the source of a --contest that was not written, in the context's `meta`."""
 NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
-NAMED_BY_OPTION = ("station", "heat")
-OF_WORDS = ("reason", "note", "text")
-"""Parameters whose values are several words, which need quotes."""
-"""Parameters whose values people write without their options."""
 
 
 class ContestOption(click.Option):
@@ -40,28 +36,12 @@ class ContestOption(click.Option):
     ) -> tuple[Any, list[str]]:
         """Read the option; `args` are the arguments that are left over."""
         if args and not ctx.resilient_parsing:
-            ctx.fail(_one_too_many(ctx, args[0]))
+            ctx.fail(one_too_many(ctx, args[0]))
         given, left = super().handle_parse_result(ctx, opts, args)
         source = ctx.get_parameter_source(self.name or "")
         if source in NOT_AT_THE_COMMAND_LINE:
             ctx.meta[CONTEST_FROM] = given, source
         return given, left
-
-
-def _one_too_many(ctx: click.Context, given: str) -> str:
-    """Return the sentence for a surplus argument, with the options before which it may belong."""
-    quoted = shlex.quote(given)
-    said = f"The argument {given!r} is one too many;"
-    named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
-    if named and not Path(given).is_dir():
-        ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
-        return f"{said} write what it is: {ways}, or --contest {quoted}"
-    folder = f"{ctx.command_path} --contest {quoted}"
-    texts = [one for one in ctx.command.params if one.name in OF_WORDS]
-    if texts:
-        option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
-        return f"{said} put several words in quotes: {option}; or write {folder}"
-    return f"{said} if it is the contest's folder, write: {folder}"
 
 
 def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:

@@ -25,7 +25,7 @@ from referee.config.name_rule import name_problem, shown_name
 from referee.config.rule_table import rule_problems
 from referee.config.tracks import track_problems
 from referee.given_units import per_cent
-from referee.networks import network
+from referee.networks import has_host, network
 
 LONGEST_WINDOW_S = 24 * 3600
 
@@ -132,12 +132,21 @@ def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     """Yield wrong values of the contest day's keys, each with what it must be."""
     if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
         yield "publish_by", PUBLISH_BY
-    if config.board_url and not config.board_url.startswith(("http://", "https://")):
-        yield "board_url", "must begin with http:// or https://, as a phone opens it."
-    elif len(config.board_url.split()) > 1 or not config.board_url.isprintable():
-        yield "board_url", "has a blank or a line break, which no address can have."
+    if config.board_url and (words := _url_problem(config.board_url)):
+        yield "board_url", words
     if config.heats not in TOURNAMENTS:
         yield "heats", one_of(config.heats, TOURNAMENTS)
+
+
+def _url_problem(url: str) -> str:
+    """Return what is wrong with the address of the board, as the end of a sentence, or ""."""
+    if not url.startswith(("http://", "https://")):
+        return "must begin with http:// or https://, as a phone opens it."
+    if len(url.split()) > 1 or not url.isprintable():
+        return "has a blank or a line break, which no address can have."
+    if not has_host(url):
+        return "has no host or port that can be, as http://192.168.1.10:8080/ has."
+    return ""
 
 
 def _prize_problems(prizes: tuple[Prize, ...]) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ _COMMENT = re.compile(rf"""((?:{_QUOTED}|[^"'#])*)#""")
 _KEY_AND_VALUE = re.compile(rf"""\s*(?:{_QUOTED}|[\w.-]+)\s*=\s*(.*)""")
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{4}"
 _NUMBER = r"[+-]?\d[\d_]*(?:\.\d+)?"
+_CALCULATION = rf"{_NUMBER}(?:\s*[-+*/x]\s*{_NUMBER})+\s*$"
 
 _SLIPS: Sequence[tuple[str, str]] = (
     ("[\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb]", 'quotes are straight ones: "..."'),
@@ -29,6 +30,7 @@ _SLIPS: Sequence[tuple[str, str]] = (
     (r"[+-]?\d+,\d+$", "the decimal sign is a point, as in 0.5"),
     (rf"{_NUMBER}\s*%$", "a share is a number from 0 to 1, such as 0.01"),
     (rf"{_NUMBER}\s*[A-Za-zµ]+$", "a number stands alone, in the unit of its key"),
+    (_CALCULATION, "TOML does not calculate; write the result"),
     (r"(?i:true|false|yes|no|on|off)$", "write true or false, in small letters"),
     (r"$", "its value is missing"),
     (r"=", "one = stands between a key and its value"),

@@ -17,6 +17,7 @@ from referee.web.setup.form_body import Form
 YES = "yes"
 WAS = "was."
 """Prefix of the hidden field that has the value with which the form was made."""
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def value_of(field: Field, given: str) -> Any:
 
 
 def _whole(given: str, key: str) -> int:
-    if not (given.isascii() and given.isdigit() and len(given) < 10):
+    if not _WHOLE.fullmatch(given):  # one below 0 has a better refusal, by its key
         raise ValueError(f"{given!r} is not a whole number{as_number(key, given)}")
     return int(given)
 

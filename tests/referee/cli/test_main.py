@@ -72,9 +72,22 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
         (
             ["status", "my day"],
-            "The argument 'my day' is one too many; if it is the contest's folder, "
-            "write: referee status --contest 'my day'\n",
+            "The argument 'my day' is one too many; the form is: referee status [--contest FOLDER].\n",
         ),
+        (
+            ["status", "/"],
+            "The argument '/' is one too many; if it is the contest's folder, write: referee status --contest /\n",
+        ),
+        (["serve", "day", "80"], "a port is given as: referee serve day --port 80\n"),
+        (
+            ["backup", "day", "x", "y", "-o", "z"],
+            "The arguments 'x y' are too many; the form is: referee backup FOLDER -o PATH.\n",
+        ),
+        (
+            ["board", "freeze", "at", "15:30"],
+            "To freeze the board at a time, set freeze_at = ",
+        ),
+        (["heat", "standings", "final"], "It always shows all heats and rounds.\n"),
         (
             ["compare", "1"],
             "Two runs are compared, not 1 ('1'); name two, as in: referee compare 1 2\n",

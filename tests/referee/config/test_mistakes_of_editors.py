@@ -20,6 +20,8 @@ meter = "sim:"
 @pytest.mark.parametrize(
     ("line", "told"),
     [
+        ("window_s = 10*60", "'window_s = 10*60'; TOML does not calculate; write the result"),
+        ("least_map = 1 / 100 # a", "'least_map = 1 / 100'; TOML does not calculate;"),
         ("window_s = 10 min # a", "'window_s = 10 min'; a number stands alone, in the unit of its key; 10 min is 600."),
         ("freeze_at = 15:30", "a time is written 2027-06-20T15:30:00+02:00."),
         ("freeze_at = 20.06.2027 15:30", "a time is written 2027-06-20T15:30:00+02:00."),

@@ -346,6 +346,7 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
             {"team": TEAM},
             "exists already. “New password” beside it gives one.",
         ),
+        ("rules", {"attempts": "-1"}, "= -1 must be 0 (no limit) or more."),
         ("rules", {"window_s": "10 min"}, "is not a whole number; 10 min is 600."),
         ("rules", {"least_map": "1"}, "no run would be ranked; 1 % is 0.01. Nothing"),
         ("rules", {"rule.least_accuracy": "5"}, "at most 1; 5 % is 0.05. Nothing"),

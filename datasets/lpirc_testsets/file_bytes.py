@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -18,6 +19,27 @@ from lpirc_testsets.values import shown
 _SHOWN_BEFORE = 16
 _SHOWN = 36
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
+_AS_CSV = "save its table as CSV in UTF-8, and give that file"
+_KINDS = {
+    b"\x93NUMPY": "it is a NumPy array; in Python, "
+    'numpy.savetxt("new.csv", numpy.load("FILE"), delimiter=",", fmt="%.10g") writes it as CSV',
+    b"PK\x03\x04": f"it is a workbook of Excel or another ZIP archive; unpack it, or {_AS_CSV}",
+    b"\xd0\xcf\x11\xe0": f"it is a workbook of Excel; {_AS_CSV}",
+    b"PAR1": 'it is Parquet; in Python, pandas.read_parquet("FILE").to_csv("new.csv", index=False) '
+    "writes it as CSV",
+    b"\x89HDF": "it is HDF5; write its table as CSV, and give that file",
+    b"\x1f\x8b": "it is compressed by gzip; unpack it with gunzip, and give the file in it",
+    b"BZh": "it is compressed by bzip2; unpack it with bunzip2, and give the file in it",
+    b"SQLite format 3": f"it is an SQLite database; {_AS_CSV}",
+    b"%PDF": f"it is a PDF document; {_AS_CSV}",
+    b"\xff\xd8\xff": "it is a JPEG image; give a file of text",
+    b"\x89PNG": "it is a PNG image; give a file of text",
+    b"\x80\x02": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x03": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x04": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x05": "it is a pickle of Python; write its content as CSV or JSON",
+}
+"""First bytes of files that are not text, and what to do about them."""
 
 
 Name = str | os.PathLike[str]
@@ -63,12 +85,22 @@ def read_text(path: Path) -> str:
         ) from error
 
 
+def binary_kind(path: Path, content: bytes) -> str | None:
+    """Return what a file without text is by its first bytes, and what to do; None for any other file."""
+    for first, said in _KINDS.items():
+        if content.startswith(first):
+            return said.replace('"FILE"', json.dumps(str(path)))
+    return None
+
+
 def utf8_text(path: Path, content: bytes) -> str:
     """Return the content of the file `path` as text, without its byte order mark.
 
     Raises TestSetError `ground-truth-unreadable`.
     """
     try:
+        if kind := binary_kind(path, content):
+            raise TestSetError("ground-truth-unreadable", f"{path}: {kind}")
         if is_utf16(content):
             raise TestSetError("ground-truth-unreadable", f"{path}: {IS_UTF16}")
         return content.decode("utf-8-sig")

@@ -43,6 +43,8 @@ COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, wh
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
+BELOW_IMAGES = "name the image as it lies in the folder of --images, such as train/0001.jpg, without .. and \\"
+"""What to do about a name that leads elsewhere."""
 REPLACE_FILE = "put a whole JPEG there, or take the file away"
 
 Sizes = dict[str, tuple[int, int]]
@@ -229,9 +231,7 @@ def _copy_all(
                 zip(part, copies, strict=True), start + 1
             ):
                 if isinstance(copied, str):
-                    is_listed = source.size is not None
-                    remedy = REPLACE if is_listed else REPLACE_FILE
-                    reports.problems.add(copied, remedy=remedy)
+                    reports.problems.add(copied, remedy=_remedy(source))
                 else:
                     sha256, size = copied
                     if sha256 not in known:
@@ -245,6 +245,15 @@ def _copy_all(
                     )
                 reports.progress(number, len(sources))
     return made
+
+
+def _remedy(source: SourceImage) -> str:
+    """Return what to do about an image that cannot be copied."""
+    try:
+        contained(source.file)
+    except ValueError:
+        return BELOW_IMAGES
+    return REPLACE if source.size is not None else REPLACE_FILE
 
 
 def _copied(journal: Path) -> Sizes:

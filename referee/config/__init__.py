@@ -32,7 +32,7 @@ from referee.config.contest_values import (
 from referee.config.journal_table import Journal
 from referee.config.missing_contest import missing_contest
 from referee.config.rule_table import RuleTable
-from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
+from referee.config.toml_slips import TIME_FORM, not_toml, shown
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
 from referee.errors import BadSetting, RefereeError
@@ -97,7 +97,7 @@ def config_of(path: Path, text: str) -> ContestConfig:
     try:
         table = toml_table(text)
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, _not_toml(text, error)) from error
+        raise _unreadable(path, not_toml(text, error)) from error
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
     return _contest(_Table(path, text), table)
@@ -123,17 +123,6 @@ def place_of_key(where: Path | str, key: str) -> str:
 
 def _unreadable(path: Path, reason: str) -> RefereeError:
     return RefereeError("bad-config", f"{path} cannot be read: {reason}.")
-
-
-def _not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
-    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
-    found = re.search(r"at line (\d+)", str(error))
-    lines = text.split("\n")
-    if found is None or not 1 <= int(found[1]) <= len(lines):
-        return str(error)
-    number = int(found[1])
-    line = shown_line(lines[number - 1])
-    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
 
 
 @dataclass(frozen=True)

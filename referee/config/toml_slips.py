@@ -61,6 +61,17 @@ def shown(value: object) -> str:
     return repr(value)
 
 
+def not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
+    found = re.search(r"at line (\d+)", str(error))
+    lines = text.split("\n")
+    if found is None or not 1 <= int(found[1]) <= len(lines):
+        return str(error)
+    number = int(found[1])
+    line = shown_line(lines[number - 1])
+    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
+
+
 def remedy(text: str, number: int) -> str:
     """Return what to do about line `number`, from 1, at which a parser stops; without a full stop."""
     lines = text.split("\n")

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from lpirc_power.cli.options import Figure, json_option
+from lpirc_power.cli.options import Figure, OutputFile, json_option
 from lpirc_power.cli.page_file import require_free, write_page
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
@@ -97,7 +97,7 @@ class TwoSided(click.Command):
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PAGE",
     help="Also write one HTML page about the comparison, such as cmp.html.",
 )

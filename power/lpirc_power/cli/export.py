@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from lpirc_power.cli.options import OutputFile
 from lpirc_power.cli.page_file import Kind, beside, require_free, written_whole
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
@@ -17,7 +18,7 @@ from lpirc_power.measurement_files.parquet_export import write_parquet
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PARQUET",
     help="The file to write; default: FILE with the ending .parquet.",
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -53,6 +55,25 @@ class Figure(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a usable number.", param, ctx)
         return number
+
+
+class OutputFile(click.Path):
+    """Click type of a file to write; a slash at the end means a folder, which a path would no longer show."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path. Fails for the name of a folder."""
+        if str(value).endswith(("/", os.sep)):
+            self.fail(
+                f"{str(value)!r} ends as the name of a folder; name a file, in it or elsewhere.",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
 
 
 def require_one(duration: float | None, command: Sequence[str]) -> None:

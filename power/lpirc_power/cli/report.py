@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.options import OutputFile
 from lpirc_power.cli.page_file import beside, write_page
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
@@ -19,7 +20,7 @@ from lpirc_power.report.check_report import nothing_counts
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PAGE",
     help="The page to write; default: FILE with the ending .html.",
 )

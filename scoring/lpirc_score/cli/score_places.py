@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,23 @@ from lpirc_testsets.presence import is_there
 def check_places() -> None:
     """Check the files that the options of the present command name, as `require_place` does. Raises as it does."""
     given = click.get_current_context().params
+    if given["as_json"]:
+        _require_no_value(given["detections"])
     _require_once(given["detections"], given["energies_wh"])
     read = list(_read(given))
     for option in ("curves", "html"):
         if given[option] is not None:
             require_place(f"--{option}", given[option], read)
+
+
+def _require_no_value(files: Sequence[Path]) -> None:
+    """Raise UsageError for a JSON file that is not there, as behind --json, which takes none."""
+    for file in files:
+        if file.suffix.lower() == ".json" and not is_there(file):
+            raise click.UsageError(
+                f"There is no file {file}; --json takes no value, and prints the document. To keep it in a file, write "
+                f"--json > {shlex.quote(str(file))}"
+            )
 
 
 def _require_once(files: Sequence[Path], energies_wh: Sequence[float]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpirc_score.detections import shown
-from lpirc_score.detections.files.text import numbers, text_of
+from lpirc_score.detections.files.text import numbers, row_text, text_of
 from lpirc_score.errors import CodedError
 
 _OF_FORMULAS = tuple("=+-@\t\r\n")
@@ -93,7 +93,7 @@ def read_table(
     ]
     for row, (_, cells) in zip(rows, lines[1:], strict=True):
         if len(cells) != len(header):
-            line = shown(",".join(cells))
+            line = shown(row_text(cells))
             raise row.bad(
                 f"the header has {len(header)} columns, but this line has {len(cells)}: {line}"
             )
@@ -142,7 +142,7 @@ def _checked_header(
         if column not in header:
             raise CodedError(
                 "bad-table",
-                f"{path}: the column {column} is missing; the header is {shown(','.join(header))}, needed are "
+                f"{path}: the column {column} is missing; the header is {shown(row_text(header))}, needed are "
                 f"{','.join(columns)}",
             )
         if header.count(column) > 1:

@@ -155,6 +155,12 @@ def test_the_forms_of_an_address(address: str) -> None:
             "replay:run.csv",
             "The simulated meter plays recordings: write sim:csv:run.csv.",
         ),
+        (
+            "run.csv",
+            "It is the name of a file: `meter check run.csv` and `meter report run.csv` read",
+        ),
+        ("lab/RUN.JSON", "It is the name of a file: `meter check lab/RUN.JSON`"),
+        ("Makefile", "It is the name of a file"),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],

@@ -43,6 +43,31 @@ def test_detections_in_place_of_the_ground_truth_are_called_so(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_file_behind_json_is_not_taken_for_missing_detections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path("found.csv").write_text(FOUND)
+    done = CliRunner().invoke(main, ["truth.csv", "found.csv", "--json", "o ut.json"])
+    assert done.exit_code == 2
+    assert "--json takes no value" in done.stderr
+    assert "write --json > 'o ut.json'" in done.stderr
+
+
+def test_a_row_is_shown_with_the_quotes_that_part_its_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    header = FOUND.splitlines()[0]
+    Path("found.csv").write_text(f'{header}\n1,"1,0.5",1,1,9,9\n')
+    done = CliRunner().invoke(main, ["truth.csv", "found.csv"])
+    assert done.exit_code == 1
+    told = "line 2: a row needs 7 values, but this one has 6: '1,\"1,0.5\",1,1,9,9'"
+    assert told in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

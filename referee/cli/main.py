@@ -18,13 +18,12 @@ from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
-from referee.cli.surplus_arguments import with_form
+from referee.cli.usage_advice import with_advice
 from referee.errors import ContestMissing, RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
-CONTEST = "--contest"
 STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 """Errors that are shown as one sentence at the terminal."""
 
@@ -81,24 +80,6 @@ def _with_commands(error: click.UsageError) -> click.UsageError:
         return error
     names = ", ".join(group.list_commands(error.ctx or click.Context(group)))
     return click.UsageError(f"{error.message} The commands are {names}.", error.ctx)
-
-
-def _with_folder(error: click.UsageError) -> click.UsageError:
-    """Return the error; for --contest of a command with the argument FOLDER, name that."""
-    context = error.ctx
-    if not isinstance(error, click.NoSuchOption) or context is None:
-        return error
-    if error.option_name != CONTEST:
-        return error
-    if isinstance(context.command, click.Group):
-        words = f"Write it behind the command: {context.command_path} COMMAND {CONTEST}"
-        return click.UsageError(f"{error.message} {words}", context)
-    arguments = [one for one in context.command.params if one.name == "folder"]
-    if not arguments:
-        return error
-    shown = arguments[0].make_metavar(context)
-    words = f"this command takes the folder without it: {context.command_path} {shown}"
-    return click.UsageError(f"{error.message} For a contest, {words}", context)
 
 
 @contextmanager
@@ -217,7 +198,7 @@ class Boundary(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             suggest_meant(error)
-            raise with_form(_with_folder(_with_commands(error))) from error
+            raise with_advice(_with_commands(error)) from error
 
 
 @click.group(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.number_type import Number
-from referee.given_units import as_number, of_unit, too_high
+from referee.given_units import as_number, of_unit, too_high, unit_of
 
 ALL = "--all"
 SECONDS = "any_s"
@@ -28,7 +28,17 @@ class WholeNumber(click.IntRange):
             int(value)
         except (TypeError, ValueError):
             self.fail(_not_a("whole number", value, _key(param)), param, ctx)
-        return super().convert(value, param, ctx)
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            unit = unit_of(_key(param))
+            self.fail(f"{value} {self._limits()}{unit and f' {unit}'}.", param, ctx)
+
+    def _limits(self) -> str:
+        """Return what a number must be, as the end of a sentence that begins with it."""
+        if self.max is None:
+            return f"must be {self.min} or more"
+        return f"must lie between {self.min} and {self.max}"
 
 
 def _key(param: click.Parameter | None) -> str:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import RealNumber, RunNumber, WholeNumber
-from referee.cli.surplus_arguments import one_too_many
+from referee.cli.usage_advice import one_too_many
 from referee.errors import ContestMissing, RefereeError
 
 if TYPE_CHECKING:

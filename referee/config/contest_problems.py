@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from lpirc_power.meter import (
@@ -84,7 +85,7 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
 
 
 def _path_problems(config: ContestConfig) -> Iterator[Problem]:
-    """Yield each path with the character NUL, which no path can have."""
+    """Yield each path with the character NUL, which no path can have, and each path of Windows."""
     paths = [
         ("", 0, "testset", config.testset),
         ("backup", 0, "folder", config.backup.folder),
@@ -99,6 +100,9 @@ def _path_problems(config: ContestConfig) -> Iterator[Problem]:
     for table, number, key, path in paths:
         if NUL in path:
             words = f"{key} = {path!r} has the character NUL, which no path can have."
+            yield table, number, key, words
+        if re.match(r"[A-Za-z]:[\\/]", path):
+            words = f"{key} = {path!r} is a path of Windows; write it as this system does, such as /mnt/d/day."
             yield table, number, key, words
 
 

@@ -110,6 +110,8 @@ def _unknown_columns(columns: Sequence[str]) -> Iterator[str]:
         has = f", and not {','.join(columns)!r}" if any(columns) else ""
         yield f"its first line must be: team,affiliation{has}; further columns are not read"
         return
+    if any("password" in name for name in others):
+        yield "its passwords are not read, as each team gets a new one; remove their column"
     for name in others:
         meant = closest(name, COLUMNS)
         if meant is not None and meant not in columns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from lpirc_testsets.close_names import closest
@@ -18,7 +20,9 @@ def suggest_meant(error: click.UsageError) -> None:
     name = error.option_name
     known = _long_options(error.ctx)
     begun = [one for one in known if one.startswith(name)]
-    if len(name.lstrip("-")) < SHORTEST or not begun:
+    if re.fullmatch("-[a-z]", name):  # -port, or -p for --port
+        begun = [one for one in known if one.startswith(f"-{name}")]
+    elif len(name.lstrip("-")) < SHORTEST or not begun:
         slip = closest(name, known)
         begun = [] if slip is None else [slip]
     vars(error)["possibilities"] = begun
@@ -35,5 +39,6 @@ def _drop_misleading_commands(error: click.UsageError) -> None:
 
 def _long_options(context: click.Context) -> list[str]:
     options = context.command.get_params(context)
-    names = (name for option in options for name in option.opts)
+    shown = (one for one in options if not getattr(one, "hidden", False))
+    names = (name for option in shown for name in option.opts)
     return [name for name in names if name.startswith("--")]

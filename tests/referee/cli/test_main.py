@@ -100,7 +100,26 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "'--after': 'x' is not a number of seconds.\n",
         ),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
-        (["init", "c", "--save", "x"], "No such option '--save'.\n"),
+        (
+            ["init", "c", "--save", "x"],
+            "No such option '--save'. The options are --name, ",
+        ),
+        (["init", "c", "-name", "x"], "Did you mean '--name'?\n"),
+        (["serve", "c", "-p", "80"], "Did you mean '--port'?\n"),
+        (
+            ["serve", "--folder", "c"],
+            "stands without an option: referee serve FOLDER\n",
+        ),
+        (["run", "show", "--run", "1"], "without an option: referee run show RUN\n"),
+        (["run", "show", "-1"], "A number below 0 has no meaning here.\n"),
+        (["run", "void", "1"], "The form is: referee run void RUN --reason TEXT\n"),
+        (["init", "c", "--window", "0"], "0 must lie between 1 and 86400 seconds.\n"),
+        (["init", "c", "--attempts", "-1"], "'--attempts': -1 must be 0 or more.\n"),
+        (["board", "freeze", "--at", "15:30"], "To freeze the board at a time, set "),
+        (
+            ["init", "C:\\day"],
+            "C:\\day is a path of Windows; write it as this system does",
+        ),
         (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),
         (["board", "unviel"], "No such command 'unviel'. Did you mean 'unveil'?\n"),
         (
@@ -136,7 +155,7 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (
             ["testset", "import", "yolo", "--images", "i", "--out", "o"],
-            "Missing option '--classes'.\n",
+            "Missing option '--classes'. The form is: referee testset import yolo --classes PATH ",
         ),
     ],
 )

@@ -192,6 +192,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ("xyzzy = 5\n" + GOOD, "line 1: unknown key 'xyzzy'; the keys are attempts, auto_arm, auto_judge"),
         ("shuffle = True\n" + GOOD, "line 1 is not TOML: 'shuffle = True'; write true or false, in small letters."),
         ('board_url = "hall.example"\n' + GOOD, "board_url = 'hall.example' must begin with http:// or https://"),
+        ("testset = 'D:\\set'\n" + GOOD, "testset = 'D:\\\\set' is a path of Windows; write it as this system"),
         ('board_url = "https://"\n' + GOOD, "board_url = 'https://' has no host or port that can be, as http://"),
         ('board_url = "http://10.0.0.256/"\n' + GOOD, "board_url = 'http://10.0.0.256/' has no host or port"),
         ('board_url = "http://hall:99999/"\n' + GOOD, "board_url = 'http://hall:99999/' has no host or port"),

@@ -1,0 +1,127 @@
+"""What is said of an argument or option that a command does not take: the one that it may be, or the form."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+
+NAMED_BY_OPTION = ("station", "heat")
+"""Parameters whose values people write without their options."""
+OF_WORDS = ("reason", "note", "text")
+"""Parameters whose values are several words, which need quotes."""
+_BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
+_CONTEST = "folder"
+CONTEST = "--contest"
+
+
+def one_too_many(ctx: click.Context, given: str) -> str:
+    """Return the sentence for a surplus argument of a command that has the option --contest."""
+    quoted = shlex.quote(given)
+    said = f"The argument {given!r} is one too many;"
+    is_folder = Path(given).is_dir()
+    named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
+    if named and not is_folder:
+        ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
+        return f"{said} write what it is: {ways}, or --contest {quoted}"
+    folder = f"{ctx.command_path} --contest {quoted}"
+    texts = [one for one in ctx.command.params if one.name in OF_WORDS]
+    if texts:
+        option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
+        return f"{said} put several words in quotes: {option}; or write {folder}"
+    if is_folder:
+        return f"{said} if it is the contest's folder, write: {folder}"
+    return f"{said} {_form(ctx)} [--contest FOLDER].{_note(ctx)}"
+
+
+def with_advice(error: click.UsageError) -> click.UsageError:
+    """Return the error with what the command takes, for an argument or option too many, and an option missing."""
+    ctx = error.ctx
+    if ctx is None or isinstance(ctx.command, click.Group):
+        return _with_contest_behind(error)
+    if isinstance(error, click.NoSuchOption):
+        return _with_options(error, ctx)
+    if isinstance(error, click.MissingParameter):
+        return _with_option_shown(error, ctx)
+    found = _BY_CLICK.fullmatch(error.message)
+    return error if found is None else _surplus(found["given"], ctx)
+
+
+def _with_contest_behind(error: click.UsageError) -> click.UsageError:
+    """Return the error; for --contest between a group and its command, say where it stands."""
+    if not isinstance(error, click.NoSuchOption) or error.option_name != CONTEST:
+        return error
+    path = "" if error.ctx is None else error.ctx.command_path
+    words = f"Write it behind the command: {path} COMMAND {CONTEST}"
+    return click.UsageError(f"{error.message} {words}", error.ctx)
+
+
+def _with_option_shown(
+    error: click.MissingParameter, ctx: click.Context
+) -> click.UsageError:
+    """Return the error; for an option that is missing, show the form: the usage line above has only arguments."""
+    if not isinstance(error.param, click.Option):
+        return error
+    return click.UsageError(f"{error.format_message()} T{_form(ctx)[1:]}", ctx)
+
+
+def _with_options(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+    """Return the error for an unknown option: the argument that it names, or the options that there are."""
+    name = error.option_name
+    arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
+    is_folder = any(one.name == _CONTEST for one in arguments)
+    advice = ""
+    if name == CONTEST and is_folder:
+        advice = (
+            f"For a contest, this command takes the folder without it: {_call(ctx)}"
+        )
+    elif any(name.strip("-").casefold() in _words(one, ctx) for one in arguments):
+        advice = f"What it means stands without an option: {_call(ctx)}"
+    elif re.fullmatch(r"-\d", name):
+        advice = "A number below 0 has no meaning here."
+    elif not error.possibilities:
+        known = ctx.command.params
+        options = [
+            one for one in known if isinstance(one, click.Option) and not one.hidden
+        ]
+        names = ", ".join(max(one.opts, key=len) for one in options)
+        advice = f"The options are {names}.{_note(ctx)}"
+    return click.UsageError(f"{error.message} {advice}", ctx) if advice else error
+
+
+def _words(argument: click.Argument, ctx: click.Context) -> set[str]:
+    """Return the names by which people may give an argument as an option."""
+    shown = argument.make_metavar(ctx).strip("[].")
+    return {str(argument.name).casefold(), shown.casefold()}
+
+
+def _surplus(given: str, ctx: click.Context) -> click.UsageError:
+    several = "s" if " " in given else ""
+    verb = "are" if several else "is one"
+    said = f"The argument{several} {given!r} {verb} too many;"
+    if given.isdecimal() and any("--port" in one.opts for one in ctx.command.params):
+        folder = shlex.quote(str(ctx.params.get(_CONTEST) or _CONTEST.upper()))
+        words = f"a port is given as: {ctx.command_path} {folder} --port {given}"
+        return click.UsageError(f"{said} {words}", ctx)
+    return click.UsageError(f"{said} {_form(ctx)}.{_note(ctx)}", ctx)
+
+
+def _form(ctx: click.Context) -> str:
+    return f"the form is: {_call(ctx)}"
+
+
+def _call(ctx: click.Context) -> str:
+    """Return the command with its arguments, and the options that it needs."""
+    arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
+    shown = [one.make_metavar(ctx) for one in arguments]
+    for one in ctx.command.params:
+        if isinstance(one, click.Option) and one.required:
+            shown += [one.opts[0], one.make_metavar(ctx)]
+    return " ".join([ctx.command_path, *shown])
+
+
+def _note(ctx: click.Context) -> str:
+    note = ctx.command.epilog
+    return f" {note}" if note else ""

@@ -122,9 +122,11 @@ def _perhaps(name: str) -> str:
     for suffix, kind in MODELS.items():
         if name.rstrip(":") in (kind, suffix[1:]):
             return f"; name the model: {kind}:model{suffix}"
-    file = Path(name)
+    if closest(name, ["sample"]) is not None:
+        return "; did you mean sample?"
+    file = Path(name.split()[-1] if name.split() else name)
     if file.suffix in MODELS:
-        return f"; did you mean {MODELS[file.suffix]}:{name}?"
+        return f"; did you mean {MODELS[file.suffix]}:{file}?"
     if file.suffix == ".py":
         return f"; did you mean {file.stem}:detect, run in the folder of {file.name}?"
     module, _, function = name.rpartition(".")

@@ -90,11 +90,17 @@ def not_a_referee(url: str, status: int) -> UnknownRoute:
     what = (
         f"status {status}, which is not a referee's answer; is this the referee's URL?"
     )
+    perhaps = _perhaps_without_path(url)
+    return UnknownRoute("not-a-referee", f"{url} answered {what}{perhaps}")
+
+
+def _perhaps_without_path(url: str) -> str:
+    """Return which URL may be the referee's, as the end of a sentence; "" where only the referee's own path follows."""
     parts = urlsplit(url)
     before = parts.path.rpartition("/v1/")[0]
-    if before:
-        what += f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
-    return UnknownRoute("not-a-referee", f"{url} answered {what}")
+    if not before:
+        return ""
+    return f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
 
 
 def from_response(url: str, response: requests.Response) -> ClientError:
@@ -131,6 +137,8 @@ def from_response(url: str, response: requests.Response) -> ClientError:
         else BY_CODE.get(code, ClientError)
     )
     if kind is UnknownRoute:
+        if _perhaps_without_path(url):
+            return not_a_referee(url, response.status_code)
         sentence = f"{url}: {sentence}"
     return kind(code, " ".join(sentence.split()))
 

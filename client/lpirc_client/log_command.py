@@ -42,10 +42,11 @@ def add_parser(subparsers: Any, ca_cert: str) -> None:
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--by", metavar="NAME", help="who keeps the link")
     text = "print a line each S seconds if the log has grown, until Ctrl-C"
+    add = parser.add_mutually_exclusive_group().add_argument
     add("--every", type=positive_seconds, metavar="S", help=text)
     text = "compare the log with the links in this file (may be repeated)"
     add("--kept", type=any_path, action="append", default=[], metavar="FILE", help=text)
-    add("--ca-cert", metavar="F", help=ca_cert)
+    parser.add_argument("--ca-cert", metavar="F", help=ca_cert)
 
 
 def execute(options: argparse.Namespace) -> None:

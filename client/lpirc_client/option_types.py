@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
+
+SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 0.001}
 
 LONGEST_S = 1e9  # clocks and timers of the system overflow beyond it
 
@@ -16,8 +19,11 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         value = int(text) if text.isascii() and text.isdigit() else -1
         if value < least or (most is not None and value > most):
             up_to = "" if most is None else f" to {most}"
+            digits = re.sub(r"(?<=[0-9])[,'_. ](?=[0-9]{3}\b)", "", text)
+            is_meant = digits != text and digits.isdigit()
+            meant = f"; write {digits}" if is_meant else ""
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not a whole number from {least}{up_to}"
+                f"{text!r} is not a whole number from {least}{up_to}{meant}"
             )
         return value
 
@@ -41,9 +47,18 @@ def seconds(text: str) -> float:
         value = -1.0
     if not 0 <= value <= LONGEST_S:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of seconds from 0 to {LONGEST_S:g}"
+            f"{text!r} is not a number of seconds from 0 to {LONGEST_S:.0f}{_in_seconds(text)}"
         )
     return value
+
+
+def _in_seconds(text: str) -> str:
+    """Return a duration with a unit, or with a decimal comma, as seconds, for the end of a sentence."""
+    parts = re.fullmatch(r"([0-9]+(?:[.,][0-9]+)?)\s*([a-z]*)", text)
+    if parts is None or (parts[2] or "s") not in SECONDS:
+        return ""
+    value = float(parts[1].replace(",", ".")) * SECONDS[parts[2] or "s"]
+    return f"; {text} is {value:g}" if value < LONGEST_S else ""
 
 
 def positive_seconds(text: str) -> float:

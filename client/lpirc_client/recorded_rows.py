@@ -16,6 +16,7 @@ from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
 from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.rows import CORNERS
 from lpirc_client.wire import Category
 
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
@@ -190,6 +191,9 @@ def _add(
     recording.image_lines.setdefault(image, line)
     recording.category_lines.setdefault(category, line)
     confidence, xmin, ymin, xmax, ymax = values
+    if xmin > xmax or ymin > ymax:
+        box = ", ".join(f"{edge:g}" for edge in values[1:])
+        raise _bad(recording.path, line, f"the box is {box}; expected {CORNERS}")
     recording.rows.setdefault(image, []).append(
         (category, (confidence, xmin, ymin, xmax, ymax))
     )

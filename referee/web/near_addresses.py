@@ -75,7 +75,7 @@ def _readings(given: Sequence[str]) -> list[list[str]]:
 
 
 def _likeness(given: Sequence[str], parts: Sequence[str]) -> float:
-    """Return the mean likeness of the parts that a rule fixes; 0 if one is too unlike, or a slash is in a variable."""
+    """Return the mean likeness of the parts that a rule fixes; 0 if one is too unlike, or a variable does not fit."""
     if len(given) != len(parts):
         return 0.0
     fixed = []
@@ -83,11 +83,16 @@ def _likeness(given: Sequence[str], parts: Sequence[str]) -> float:
         variable = VARIABLE.fullmatch(part)
         if variable is None:
             fixed.append(_likeness_of_part(mine, part))
-        elif variable["converter"] == "path":
+        elif not _may_be(mine, variable["converter"]):
             return 0.0
     if not fixed or min(fixed) < LEAST_LIKENESS:
         return 0.0
     return sum(fixed) / len(fixed)
+
+
+def _may_be(given: str, converter: str | None) -> bool:
+    """Return False for a value that a variable does not take, and for one that may have slashes."""
+    return converter != "path" and (converter != "int" or given.isdecimal())
 
 
 def _likeness_of_part(given: str, part: str) -> float:

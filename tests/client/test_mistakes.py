@@ -61,6 +61,11 @@ class NothingThere(BaseHTTPRequestHandler):
             "http://a/b.csv is an address; name a fi",
         ),
         (("links", "URL", "--every", "0"), "'0' is not a number of seconds above 0"),
+        (("links", "URL", "--every", "5", "--kept", "a"), "not allowed with argument"),
+        (
+            ("run", "URL", "--team", "a", "--no-preflight", "--preflight", "b"),
+            "not allowed with argument",
+        ),
         (("work", "URL", "--name", "a", "--key", "x"), "Did you mean --key-file"),
     ],
 )
@@ -119,6 +124,8 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
         ("model.onnx", "did you mean onnx:model.onnx?"),
         ("model.tflite", "did you mean litert:model.tflite?"),
         ("tflite:model.tflite", "did you mean litert:model.tflite?"),
+        ("sampel", "did you mean sample?"),
+        ("python mine.py", "did you mean mine:detect, run in the folder of mine.py?"),
         ("onxx:model.onnx", "did you mean onnx:model.onnx?"),
         ("onnx", "name the model: onnx:model.onnx"),
         ("litert:", "name the model: litert:model.tflite"),
@@ -180,6 +187,32 @@ def test_refused_credentials_say_team_and_source_of_the_password(
         assert done.returncode == 1
         assert f"the team was 'alhpa', the password {source}\n" in done.stderr
         assert "secret-but-wrong" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('"secret"', ", with blanks or quotes around it: remove them\n"),
+        ("secret ", ", with blanks or quotes around it: remove them\n"),
+        ("alpha secret", ", which must hold nothing else\n"),
+    ],
+)
+def test_a_refused_line_with_more_than_a_password_is_told(
+    client: Client, referee: Referee, tmp_path: Path, line: str, told: str
+) -> None:
+    (tmp_path / "pass").write_text(line)
+    done = client("run", referee.url, *TEAM, "--password-file", "pass")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"the first line of pass{told}")
+
+
+@pytest.mark.parametrize("more", [("--least", "5"), ("--stop", "best")])
+def test_a_run_that_stays_open_has_no_end_to_choose(
+    client: Client, referee: Referee, more: tuple[str, ...]
+) -> None:
+    done = client("run", referee.url, *TEAM, "--stay", *more)
+    assert done.returncode == 1
+    assert f"--stay never logs out, so {more[0]} does nothing" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,43 @@ def test_a_wrong_argument_is_one_sentence_before_the_log_in(
     assert referee.requests == {}
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "board:8080",
+        "http:\\\\board:8080",
+        "http://board:8O8O",
+        "http://board:99999",
+        "http://board:0",
+        "http://bo ard:8080",
+        "http://alpha@board:8080",
+        "http://board:8080/v1",
+    ],
+)
+def test_a_wrong_url_is_one_sentence(folder: Path, url: str) -> None:
+    done = ran(folder, url, "alpha", "secret")
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == f"client: {url!r} is not a referee's URL; write http://host:port\n"
+    )
+
+
+def test_a_blank_at_the_url_and_a_byte_order_mark_do_not_count(
+    referee: Referee, folder: Path
+) -> None:
+    (folder / "secret").write_text(f"\ufeff{PASSWORD}\n", encoding="utf-8")
+    done = ran(folder, f"{referee.url}/ ", "alpha", "secret", "6")
+    assert "client: run r1: 5 images" in done.stderr
+
+
+def test_options_are_told_the_form(referee: Referee, folder: Path) -> None:
+    done = ran(folder, referee.url, "--team", "alpha", "--password-file", "secret")
+    assert done.returncode == 1
+    assert "client.py URL TEAM PASSWORD_FILE" in done.stderr
+    assert referee.requests == {}
+
+
 def test_a_password_in_place_of_its_file_is_not_shown(
     referee: Referee, folder: Path
 ) -> None:

@@ -97,10 +97,10 @@ def test_every_form_of_recording_gives_the_same_row(tmp_path: Path, text: str) -
 
 def test_numbers_are_those_of_the_file_to_the_last_bit(tmp_path: Path) -> None:
     answer = replay.prepare(
-        recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"),
+        recorded(tmp_path, "1 7 0.30000000000000004 5e-324 0.1 1e-300 1e22\n"),
         None,
     )(LOGIN)
-    assert answer(1, b"") == [(7, 0.1 + 0.2, 1e-300, 0.1, 1e22, 5e-324)]
+    assert answer(1, b"") == [(7, 0.1 + 0.2, 5e-324, 0.1, 1e-300, 1e22)]
 
 
 def test_images_are_known_by_their_content(tmp_path: Path, testset: Path) -> None:

@@ -261,17 +261,27 @@ def test_what_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["--images", "x"], ["http://a", "--detector", "b:c"]],
+    ("arguments", "told"),
+    [
+        ([], "give --detector and --images, or a referee's URL"),
+        (["--images", "x"], "give --detector and --images, or a referee's URL"),
+        (["http://a", "--detector", "b:c"], "--detector is for a check without a URL"),
+        (["http://a", "--limit", "3"], "--limit is for a check without a URL"),
+        (
+            ["--detector", "b:c", "--images", "x", "--junit", "y"],
+            "--junit is for a check of a referee: give its URL",
+        ),
+    ],
 )
 def test_the_two_uses_do_not_mix(
     arguments: list[str],
+    told: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["check", *arguments])
     assert left.value.code == 2
-    assert "error: give --detector and --images" in capsys.readouterr().err
+    assert f"error: {told}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("as_on_python_3_14")

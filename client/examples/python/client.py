@@ -10,6 +10,7 @@ that nobody was told another history (docs/receipts.md of the project).
 import http.client
 import io
 import json
+import re
 import ssl
 import struct
 import sys
@@ -21,7 +22,6 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
-from urllib.parse import urlsplit
 
 BATCH = 50  # images a request, fetched while the detector works on those before
 # Near the end of the window each image is posted at once.
@@ -33,6 +33,7 @@ TLS_HINTS = {  # failures that stay, and what to do
     "CERTIFICATE_VERIFY": "set SSL_CERT_FILE to its certificate, and this host's clock",
     "WRONG_VERSION": "write http:// if it speaks plain HTTP",
 }
+URL = re.compile(r"(https?)://([\w.-]+|\[[\w.:%]+\])(?::(\d+))?/?")
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
@@ -98,18 +99,8 @@ class Referee:
         token: str = "",
         timeout_s: float = ANSWER_S,
     ) -> None:
-        parts = urlsplit(url)
-        kinds = {
-            "http": http.client.HTTPConnection,
-            "https": http.client.HTTPSConnection,
-        }
-        if parts.scheme not in kinds or not parts.hostname:
-            raise SystemExit(
-                f"client: {url!r} is not a referee's URL; write http://host:port"
-            )
-        self._connection = kinds[parts.scheme](
-            parts.hostname, parts.port, timeout=timeout_s
-        )
+        kind, host, port = address_in(url)
+        self._connection = kind(host, port, timeout=timeout_s)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._window = window
@@ -361,10 +352,19 @@ def run(
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
 
 
+def address_in(url: str) -> Tuple[Any, str, Optional[int]]:
+    """Return the kind of connection, the host and the port of a referee's URL; exit if it is none."""
+    parts = URL.fullmatch(url.strip())
+    if parts is None or int(parts[3] or 80) not in range(1, 65536):
+        sys.exit(f"client: {url!r} is not a referee's URL; write http://host:port")
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    return kinds[parts[1]], parts[2].strip("[]"), int(parts[3]) if parts[3] else None
+
+
 def password_in(name: str) -> str:
     """Return the first line of the file; exit if there is none."""
     try:
-        password = Path(name).read_text().partition("\n")[0]
+        password = Path(name).read_text("utf-8-sig").partition("\n")[0]
     except (OSError, ValueError) as error:
         sys.exit(f"client: PASSWORD_FILE cannot be read: {error.args[-1]}")
     return password or sys.exit(
@@ -386,7 +386,7 @@ def say(sentence: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5, 6):
+    if len(sys.argv) not in (4, 5, 6) or any(one[:2] == "--" for one in sys.argv):
         sys.exit(__doc__)
     try:
         run(

@@ -28,6 +28,7 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
     ("path", "meant"),
     [
         ("/v1/image/3", "/v1/images/3"),
+        ("/team/run/3/report", "/team/runs/3/report"),
         ("/v1/images/", "/v1/images"),
         ("/v1/detection", "/v1/detections"),
         ("/v1/Detections", "/v1/detections"),
@@ -105,3 +106,7 @@ def test_a_wrong_method_is_named_with_the_accepted_ones(
     assert told.get_json()["detail"] == f"{path} does not accept {accepted}"
     for one in accepted.partition("but ")[2].rstrip(".").split(" and "):
         assert one in told.headers["Allow"]
+
+
+def test_an_address_is_not_told_as_itself(client: FlaskClient) -> None:
+    assert "Did you mean" not in detail(client, "GET", "/team/runs/abc/report")

@@ -566,7 +566,7 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
         ("Token {token}", "has 'Token' and no token after 'Bearer'"),
         ("Basic YTpi", "has 'Basic' and no token after 'Bearer'"),
         ("Bearer: {token}", "has 'Bearer:' and no token after 'Bearer'"),
-        ("Bearer", "has 'Bearer' and no token after 'Bearer'"),
+        ("Bearer", "has 'Bearer' and no token after it"),
         ("{token}", "does not begin with 'Bearer'"),
     ],
 )

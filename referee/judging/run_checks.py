@@ -184,7 +184,7 @@ def _not_fetched(rows: int, images: int, what: str, words: Words) -> str:
 
 NOTHING_ODD = (
     "No box lies wholly outside its image, no box seems to be given as fractions of the image, and no confidence is "
-    "above 1 or below 0."
+    "above 1."
 )
 
 
@@ -197,7 +197,6 @@ def implausible_boxes(found: Implausible) -> Check:
     figures: dict[str, float | int | None] = {
         "in_unit_square": found.in_unit_square,
         "above_1": found.above_1,
-        "below_0": found.below_0,
         "outside": found.outside,
     }
     return Check("implausible-boxes", not found.sentences, "warning", sentence, figures)

@@ -11,6 +11,7 @@ from lpirc_testsets import TestSet
 
 IMAGE = 0
 CONFIDENCE = 2
+RANKED = "these confidences are used unchanged to rank the detections."
 SIGNS = np.array([1.0, 1.0, 1.0, -1.0, -1.0])
 ABOVE_1 = float(np.nextafter(1, 2))
 
@@ -31,7 +32,7 @@ class Implausible:
 
     @property
     def sentences(self) -> list[str]:
-        """Return a sentence for each kind of implausible row that occurred."""
+        """Return a sentence for each kind of implausible row that the check of a judged run tells."""
         if not self.rows:
             return []
         found = []
@@ -41,18 +42,26 @@ class Implausible:
                 f"{self.in_unit_square} {of_rows} boxes have all coordinates in 0..1; "
                 f"send pixels, not fractions of the image."
             )
-        for count, place in ((self.above_1, "above 1"), (self.below_0, "below 0")):
-            if count:
-                found.append(
-                    f"{count} {of_rows} confidences are {place}; "
-                    f"these confidences are used unchanged to rank the detections."
-                )
+        if self.above_1:
+            found.append(f"{self.above_1} {of_rows} confidences are above 1; {RANKED}")
         if self.outside:
             found.append(
                 f"{self.outside} {of_rows} boxes lie wholly outside their image, the "
                 f"first in image {self.first_outside}; "
                 f"send xmin, ymin, xmax, ymax in its pixels."
             )
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return these sentences and, for who sent the rows, one about confidences below 0.
+
+        No check has it: bundles of earlier versions verify with the checks that they have.
+        """
+        found = self.sentences
+        if self.below_0:
+            of_rows = f"{self.below_0} of {self.rows}"
+            found.append(f"{of_rows} confidences are below 0; {RANKED}")
         return found
 
 

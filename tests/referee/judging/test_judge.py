@@ -655,19 +655,16 @@ def test_rows_that_look_like_a_mistake_are_a_warning_with_figures_by_kind(
     plain = judge(contest, closed_run(contest, sent).id, CLOCK)
     found = {check.code: check for check in plain.checks}["implausible-boxes"]
     assert found.ok is True
-    assert found.figures == dict.fromkeys(
-        ("in_unit_square", "above_1", "below_0", "outside"), 0
-    )
+    assert found.figures == {"in_unit_square": 0, "above_1": 0, "outside": 0}
     sent[0, 3:] = [0.1, 0.1, 0.4, 0.4]
     sent[1, 2] = 99.0
     sent[2, 3:] = [200, 5, 210, 9]
-    sent[3, 2] = -1.0
     odd = judge(contest, closed_run(contest, sent).id, CLOCK)
     found = {check.code: check for check in odd.checks}["implausible-boxes"]
     assert found.ok is False
     assert found.severity == "warning"
-    assert found.figures == dict.fromkeys(found.figures, 1)
-    assert found.sentence.count(f"1 of {len(sent)} ") == 4
+    assert found.figures == {"in_unit_square": 1, "above_1": 1, "outside": 1}
+    assert found.sentence.count(f"1 of {len(sent)} ") == 3
 
 
 def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_least_map(

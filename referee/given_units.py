@@ -11,6 +11,10 @@ _UNITS = {
 _FURTHER = {"v": "volts", "a": "amperes", "w": "watts", "wh": "Wh", "c": "degrees C"}
 _TIMES = r"(?P<time>s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
 _DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?", re.I)
+_FIGURE = re.compile(
+    r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<scale>[mk]?)(?P<unit>[vVaAwWC]|[wW]h)"
+)
+_SCALES = {"": 1.0, "m": 1e-3, "k": 1e3}
 _SHARE = re.compile(r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*%")
 
 
@@ -33,6 +37,9 @@ def as_number(key: str, given: object) -> str:
     if unit_of(key) and end in _UNITS and (found := _DURATION.fullmatch(text)):
         factor = _UNITS[end][1][found["time"][0].lower()]
         return f"; {text} is {_plain(found['number']) * factor:.10g}"
+    if (found := _FIGURE.fullmatch(text)) and found["unit"].lower() == end:
+        scale = _SCALES[found["scale"]]
+        return f"; {text} is {_plain(found['number']) * scale:.10g}"
     if re.fullmatch(r"\d{1,9},\d{1,9}", text):
         return f"; the decimal sign is a point: {text.replace(',', '.')}"
     if not unit_of(key) and (found := _SHARE.fullmatch(text)):

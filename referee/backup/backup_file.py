@@ -17,6 +17,7 @@ from referee.errors import RefereeError
 MANIFEST = "backup.json"
 FORMAT = "lpirc-backup"
 VERSION = 1
+_ZIP = b"PK"
 _OF_BUNDLES = "manifest.dsse.json"
 _UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
 _MISSHAPEN = LookupError, TypeError, AttributeError
@@ -44,6 +45,7 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
 
     Raises RefereeError `bad-backup`.
     """
+    _require_zip(path)
     try:
         with zipfile.ZipFile(path) as opened:
             facts = _manifest(opened, path.stat().st_size)
@@ -66,6 +68,16 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
         raise RefereeError(
             "bad-backup", f"{path} is not a backup, or {problem}."
         ) from error
+
+
+def _require_zip(path: Path) -> None:
+    """Raise RefereeError `bad-backup` for a file that does not even begin as a backup."""
+    with path.open("rb") as opened:
+        begins = opened.read(len(_ZIP))
+    if not _ZIP.startswith(begins):  # a shorter one is cut short
+        words = "is not a backup: it does not begin as a zip does"
+        make = "a backup is made by: referee backup FOLDER -o FILE"
+        raise RefereeError("bad-backup", f"{path} {words}; {make}")
 
 
 def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:

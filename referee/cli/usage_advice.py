@@ -15,6 +15,7 @@ OF_WORDS = ("reason", "note", "text")
 _BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
 _CONTEST = "folder"
 CONTEST = "--contest"
+_WEB = ("http://", "https://")
 
 
 def one_too_many(ctx: click.Context, given: str) -> str:
@@ -31,6 +32,8 @@ def one_too_many(ctx: click.Context, given: str) -> str:
     if texts:
         option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
         return f"{said} put several words in quotes: {option}; or write {folder}"
+    if way := _as_option(ctx, given):
+        return f"{said} {way}"
     if is_folder:
         return f"{said} if it is the contest's folder, write: {folder}"
     return f"{said} {_form(ctx)} [--contest FOLDER].{_note(ctx)}"
@@ -101,11 +104,25 @@ def _surplus(given: str, ctx: click.Context) -> click.UsageError:
     several = "s" if " " in given else ""
     verb = "are" if several else "is one"
     said = f"The argument{several} {given!r} {verb} too many;"
-    if given.isdecimal() and any("--port" in one.opts for one in ctx.command.params):
-        folder = shlex.quote(str(ctx.params.get(_CONTEST) or _CONTEST.upper()))
-        words = f"a port is given as: {ctx.command_path} {folder} --port {given}"
-        return click.UsageError(f"{said} {words}", ctx)
+    if way := _as_option(ctx, given):
+        return click.UsageError(f"{said} {way}", ctx)
     return click.UsageError(f"{said} {_form(ctx)}.{_note(ctx)}", ctx)
+
+
+def _as_option(ctx: click.Context, given: str) -> str:
+    """Return how an argument is given as an option: a port, an address of the web, an option's name; or ""."""
+    for one in ctx.command.params:
+        if not isinstance(one, click.Option):
+            continue
+        name = max(one.opts, key=len)
+        quoted = shlex.quote(given)
+        if given == name.lstrip("-"):
+            return f"an option begins with --: {_call(ctx)} {name}"
+        if (name == "--port" and given.isdecimal()) or (
+            one.metavar == "URL" and given.startswith(_WEB)
+        ):
+            return f"it is given as: {_call(ctx)} {name} {quoted}"
+    return ""
 
 
 def _form(ctx: click.Context) -> str:
@@ -115,13 +132,23 @@ def _form(ctx: click.Context) -> str:
 def _call(ctx: click.Context) -> str:
     """Return the command with its arguments, and the options that it needs."""
     arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
-    shown = [one.make_metavar(ctx) for one in arguments]
+    shown = [_shown(one, ctx) for one in arguments]
     for one in ctx.command.params:
         if isinstance(one, click.Option) and one.required:
             shown += [one.opts[0], one.make_metavar(ctx)]
     return " ".join([ctx.command_path, *shown])
 
 
+def _shown(argument: click.Argument, ctx: click.Context) -> str:
+    """Return an argument as it was given, if it was read already; else its name."""
+    given = ctx.params.get(argument.name or "")
+    if isinstance(given, str | int | Path):
+        return shlex.quote(str(given))
+    return argument.make_metavar(ctx)
+
+
 def _note(ctx: click.Context) -> str:
+    """Return what a command of a contest says at its end; that of others is about the choice among them."""
+    is_of_contest = any(CONTEST in one.opts for one in ctx.command.params)
     note = ctx.command.epilog
-    return f" {note}" if note else ""
+    return f" {note}" if note and is_of_contest else ""

@@ -66,6 +66,7 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
     "rule": RuleTable,
 }
 NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
+_UNQUOTED = re.compile(r"true|false|\d{1,9}(\.\d{1,9})?")
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -253,7 +254,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         }.get(kind, f"a number{of_unit(key)}")
         if choice := NUMBERS_OF_MEANING.get(key):
             words = choice.removeprefix("must be ").removesuffix(".")
-        words += as_number(key, value)
+        words += as_number(key, value) or _unquoted(value)
         raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
@@ -263,6 +264,12 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         least = "of 0 or more" if key in MAY_BE_0 else "above 0"
         raise where.refused(key, f"{key} = {shown(value)} must be a number {least}.")
     return float(value)
+
+
+def _unquoted(value: object) -> str:
+    """Return ", without quotes: 60" for a number or a truth value that stands in quotes; "" for another value."""
+    is_meant = isinstance(value, str) and _UNQUOTED.fullmatch(value)
+    return f", without quotes: {value}" if is_meant else ""
 
 
 def _moment(where: _Table, key: str, value: object) -> datetime:

@@ -101,9 +101,15 @@ def _path_problems(config: ContestConfig) -> Iterator[Problem]:
         if NUL in path:
             words = f"{key} = {path!r} has the character NUL, which no path can have."
             yield table, number, key, words
-        if re.match(r"[A-Za-z]:[\\/]", path):
-            words = f"{key} = {path!r} is a path of Windows; write it as this system does, such as /mnt/d/day."
-            yield table, number, key, words
+        if words := foreign_path(path):
+            yield table, number, key, f"{key} = {path!r} {words}."
+
+
+def foreign_path(path: str) -> str:
+    """Return what is wrong with a path as another system writes it, as the end of a sentence, or ""."""
+    if re.match(r"[A-Za-z]:[\\/]", path):
+        return "is a path of Windows; write it as this system does, such as /mnt/d/day"
+    return "has a \\; write / between folders" if "\\" in path else ""
 
 
 def _name_problems(config: ContestConfig) -> Iterator[Problem]:
@@ -205,6 +211,8 @@ def _makers_problem(makers: tuple[str, ...]) -> str | None:
                 f"official_makers has {one!r}, which is blank; write a maker's name as its meter's answer to *IDN? has "
                 "it."
             )
+        if ";" in name:
+            return f"official_makers has {one!r}; a comma stands between makers, not a semicolon."
         if name.upper() == UNOFFICIAL:
             return f"official_makers has {one!r}: meters for rehearsals are never official."
     return None

@@ -6,7 +6,7 @@ import re
 
 COMMAND = re.compile(r": referee [a-z]+.*?(?=[.;](?:\s|$)|$)")
 WITHOUT_COMMAND = re.compile(
-    r"[;,] (?:or )?(?:see|run|use|write|for [^;.,]*)(?=[.;]|$)"
+    r"[;,] (?:or )?(?:see|run|use|write|for [^;.,'\u201c\u201d]*)(?=[.;]|$)"
 )
 
 

@@ -170,6 +170,15 @@ def read_object(form: str) -> dict[str, object]:
     return document
 
 
+_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
 def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     """Return a text of a JSON object. Raises RefereeError `bad-json` if it is missing, blank or not a text."""
     if default is not None and key not in document:
@@ -177,7 +186,11 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     value = document.get(key)
     if isinstance(value, str) and not value.strip():
         raise RefereeError("bad-json", f"The text {key!r} is blank; write one.")
-    if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
+    if isinstance(value, int | float | list | dict):  # the value may be a password
+        kind = _KINDS[type(value)]
+        sentence = f"The JSON body's {key!r} is {kind}, and a text is needed; put it in quotes."
+        raise RefereeError("bad-json", sentence)
+    if not isinstance(value, str) or not _is_unicode(value):
         raise RefereeError("bad-json", f"The JSON body needs a text {key!r}.")
     return value
 

@@ -122,7 +122,9 @@ def in_labels(words: str, fields: Sequence[Field]) -> str:
         )
         if "_" in field.key:
             words = re.sub(rf"(?<!\w){field.key}\b", label, words)
-        elif field.table and words.startswith(f"{field.key} = "):
+        elif words.startswith(f"{field.key} has ") or (
+            field.table and words.startswith(f"{field.key} = ")
+        ):
             words = label + words.removeprefix(field.key)
     return words
 

@@ -78,15 +78,20 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             ["status", "/"],
             "The argument '/' is one too many; if it is the contest's folder, write: referee status --contest /\n",
         ),
-        (["serve", "day", "80"], "a port is given as: referee serve day --port 80\n"),
+        (["serve", "day", "80"], "it is given as: referee serve day --port 80\n"),
         (
             ["backup", "day", "x", "y", "-o", "z"],
-            "The arguments 'x y' are too many; the form is: referee backup FOLDER -o PATH.\n",
+            "The arguments 'x y' are too many; the form is: referee backup day -o PATH.\n",
         ),
         (
             ["board", "freeze", "at", "15:30"],
             "To freeze the board at a time, set freeze_at = ",
         ),
+        (
+            ["standby", "day", "http://a"],
+            "given as: referee standby day --first http://a\n",
+        ),
+        (["run", "list", "csv"], "an option begins with --: referee run list --csv\n"),
         (["heat", "standings", "final"], "It always shows all heats and rounds.\n"),
         (
             ["compare", "1"],
@@ -112,7 +117,7 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (["run", "show", "--run", "1"], "without an option: referee run show RUN\n"),
         (["run", "show", "-1"], "A number below 0 has no meaning here.\n"),
-        (["run", "void", "1"], "The form is: referee run void RUN --reason TEXT\n"),
+        (["run", "void", "1"], "The form is: referee run void 1 --reason TEXT\n"),
         (["init", "c", "--window", "0"], "0 must lie between 1 and 86400 seconds.\n"),
         (["init", "c", "--attempts", "-1"], "'--attempts': -1 must be 0 or more.\n"),
         (["board", "freeze", "--at", "15:30"], "To freeze the board at a time, set "),

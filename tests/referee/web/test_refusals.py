@@ -351,6 +351,12 @@ def test_detections_that_are_not_json_are_refused(
     )
 
 
+def test_a_number_where_a_text_is_needed_is_called_a_number(server: Server) -> None:
+    answer = server.ask("POST", "/v1/session", data=b'{"team": 5, "password": "x"}')
+    told = problem(answer, 400, "bad-json")["detail"]
+    assert told.startswith("The JSON body's 'team' is a number, and a text is needed;")
+
+
 @pytest.mark.parametrize("kind", ["image/png", "text/html", "multipart/form-data"])
 def test_an_unknown_content_type_is_refused(
     server: Server,

@@ -27,10 +27,16 @@ PAGES = {
     "leaderboard": "/",
     "ranking": "/",
     "standings": "/",
+    "projector": "/?view=projector",
+    "board.csv": "/board.json",
+    "leaderboard.json": "/board.json",
+    "standings.json": "/board.json",
     "index.html": "/",
     "index.php": "/",
 }
 """What people call a page that has another address."""
+LISTS = ("docs", "client")
+"""First parts of addresses of whose pages there is a list at the part itself."""
 VARIABLE = re.compile(r"<(?:(?P<converter>\w+)[^:>]*:)?\w+>")
 VERSION = re.compile(r"v\d+")
 
@@ -56,7 +62,15 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
             likeness = _likeness(given, parts)
             if likeness > best[0]:
                 best = likeness, _filled(given, parts, rule)
-    return best[1] or None
+    return best[1] or _list_of(path)
+
+
+def _list_of(path: str) -> str | None:
+    """Return the list of the pages among which an address is one that there is not; None if there is no list."""
+    first, _, rest = path.strip("/").partition("/")
+    if first == "team" and rest and "/" not in rest:
+        return f"/teams/{rest}"
+    return f"/{first}/" if first in LISTS and rest else None
 
 
 def _readings(given: Sequence[str]) -> list[list[str]]:

@@ -195,6 +195,14 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     return value
 
 
+def is_yes(key: str, given: str) -> bool:
+    """Return what a text of yes or no says; one that is not given is no. Raises RefereeError `bad-json`."""
+    if given not in ("", "yes", "no"):
+        sentence = f'"{key}" is {given!r:.20}; it must be "yes" or "no".'
+        raise RefereeError("bad-json", sentence)
+    return given == "yes"
+
+
 def _is_unicode(text: str) -> bool:
     """Return True if the text can be encoded as UTF-8; JSON can escape half of a surrogate pair, which cannot."""
     try:

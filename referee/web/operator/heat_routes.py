@@ -15,7 +15,7 @@ from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator, who
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import NOT_GIVEN, act
-from referee.web.request_bodies import read_object, read_texts, text_in
+from referee.web.request_bodies import is_yes, read_object, read_texts, text_in
 from referee.web.request_slots import OPERATOR_PATH
 
 MOST_SHOWN = 20
@@ -70,7 +70,8 @@ def _planned(body: dict[str, object]) -> PlannedHeat:
     if not isinstance(sides, dict):
         raise RefereeError("bad-json", f"The body must be a JSON object: {{{FORM}}}.")
     teams = {station: text_in(sides, station, None) for station in sides}
-    return PlannedHeat(" ".join(name.split()), teams, _round(round_), beyond == "yes")
+    may_repeat = is_yes("beyond_attempts", beyond)
+    return PlannedHeat(" ".join(name.split()), teams, _round(round_), may_repeat)
 
 
 def _round(text: str) -> int | None:

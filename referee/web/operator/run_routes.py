@@ -27,7 +27,7 @@ from referee.web.operator.operator_access import acting, require_operator, who
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import meter_problem
 from referee.web.question_texts import question_text
-from referee.web.request_bodies import read_texts
+from referee.web.request_bodies import is_yes, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
 LONGEST_SHOWN = 40
@@ -73,6 +73,7 @@ def arm() -> tuple[Response, int]:
     given = dict.fromkeys(names, NOT_GIVEN)
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = _seconds("extra_s", extra) if extra else None
+    may_repeat = is_yes("beyond_attempts", beyond)
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
     more["extra_s"] = extra_s
     try:
@@ -82,7 +83,7 @@ def arm() -> tuple[Response, int]:
                 station or _only_station(desk.callers.contest),
                 heat or None,
                 extra_s=extra_s,
-                beyond_attempts=beyond == "yes",
+                beyond_attempts=may_repeat,
                 act=under_way,
             )
     except MeterError as error:

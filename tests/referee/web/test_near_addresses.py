@@ -27,6 +27,9 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
+        ("/team/ant", "/teams/ant"),
+        ("/projector", "/?view=projector"),
+        ("/standings.json", "/board.json"),
         ("/v1/image/3", "/v1/images/3"),
         ("/team/run/3/report", "/team/runs/3/report"),
         ("/v1/images/", "/v1/images"),
@@ -110,3 +113,10 @@ def test_a_wrong_method_is_named_with_the_accepted_ones(
 
 def test_an_address_is_not_told_as_itself(client: FlaskClient) -> None:
     assert "Did you mean" not in detail(client, "GET", "/team/runs/abc/report")
+
+
+@pytest.mark.parametrize("first", ["docs", "client"])
+def test_a_document_that_there_is_not_leads_to_the_list(
+    client: FlaskClient, first: str
+) -> None:
+    assert f"Did you mean /{first}/?" in detail(client, "GET", f"/{first}/nope")

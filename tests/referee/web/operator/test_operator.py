@@ -46,6 +46,7 @@ def test_without_the_key_nothing_is_done(
         ("", b'{"team": 1}', 400, "bad-json"),
         ("", b'{"team": "ant", "station": null}', 400, "bad-json"),
         ("", b'{"team": "ant", "statoin": "one"}', 400, "bad-json"),
+        ("", b'{"team": "ant", "beyond_attempts": "true"}', 400, "bad-json"),
         ("", b'{"team": "nobody"}', 404, "team-unknown"),
         ("", b'{"team": "ant", "station": "nowhere"}', 404, "station-unknown"),
         ("", b'{"team": "dog"}', 409, "station-busy"),

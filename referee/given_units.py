@@ -8,7 +8,14 @@ _UNITS = {
     "s": ("seconds", {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}),
     "min": ("minutes", {"s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0}),
 }
-_FURTHER = {"v": "volts", "a": "amperes", "w": "watts", "wh": "Wh", "c": "degrees C"}
+_FURTHER = {
+    "v": "volts",
+    "a": "amperes",
+    "w": "watts",
+    "wh": "Wh",
+    "c": "degrees C",
+    "mb": "MB",
+}
 _TIMES = r"(?P<time>s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
 _DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?", re.I)
 _FIGURE = re.compile(

@@ -43,7 +43,7 @@ COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, wh
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
-BELOW_IMAGES = "name the image as it lies in the folder of --images, such as train/0001.jpg, without .. and \\"
+BELOW_IMAGES = "name the image as it lies in the folder of --images: train/0001.jpg, without / in front, .. and \\"
 """What to do about a name that leads elsewhere."""
 REPLACE_FILE = "put a whole JPEG there, or take the file away"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -47,7 +48,10 @@ def _key(param: click.Parameter | None) -> str:
 
 def _not_a(kind: str, value: Any, key: str) -> str:
     """Return the sentence for a value that is no number, with its unit and, if it is written with one, its number."""
-    return f"{value!r} is not a {kind}{of_unit(key)}{as_number(key, value)}."
+    as_plain = as_number(key, value)
+    if "whole" in kind and re.search(r"\.\d+$", as_plain):
+        as_plain = ""
+    return f"{value!r} is not a {kind}{of_unit(key)}{as_plain}."
 
 
 class RealNumber(Number):

@@ -179,7 +179,7 @@ def test_a_file_name_cannot_lead_out_of_the_folder(
         import_coco(coco_source.write(), coco_source.images, coco_source.out, reports)
     assert "is not a plain file name" in "\n".join(refused.value.problems)
     (row,) = (one for one in reports.problems.rows if "plain" in one.problem)
-    assert row.remedy.startswith("name the image as it lies in the folder of --images")
+    assert row.remedy.startswith("name the image as it lies in the folder of --images:")
 
 
 def test_two_images_cannot_share_a_file(coco_source: CocoSource) -> None:

@@ -25,7 +25,6 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Driver, Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
-from lpirc_power.presence import is_there
 from lpirc_power.scheme import Scheme
 from lpirc_power.visa.resources import VISA_WORDS, wrong
 
@@ -291,13 +290,13 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
 def _names_file(address: str) -> bool:
     path = Path(address)
     with contextlib.suppress(OSError):
-        if is_there(path) and not address.startswith("/dev/"):
+        if path.is_file() and not address.startswith("/dev/"):
             return True
     return ":" not in address and path.suffix.lower() in _ENDINGS_OF_FILES
 
 
 def _file_given(address: str) -> MeterAddressError:
-    """Return the error for a file or folder in place of an address: perhaps a recording, which is not measured."""
+    """Return the error for a file in place of an address: perhaps a recording, which is not measured."""
     return wrong(
         address,
         f"It is the name of a file: `meter check {address}` and `meter report {address}` read recordings, and "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from lpirc_power.cli.given_units import as_plain
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
 LONGEST_S: Final = 36_000_000.0
@@ -28,7 +30,9 @@ class WholeNumber(click.IntRange):
         try:
             int(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            port = re.fullmatch(r".*:(\d{1,5})/?", str(value))
+            hint = f"; write {port[1]}" if port else ""
+            self.fail(f"{value!r} is not a whole number{hint}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -49,7 +53,9 @@ class Figure(click.FloatRange):
             float(value)
         except (TypeError, ValueError):
             self.fail(
-                f"{value!r} is not a number; its unit is {self.name}.", param, ctx
+                f"{value!r} is not a number; its unit is {self.name}{as_plain(str(value), self.name)}.",
+                param,
+                ctx,
             )
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):

@@ -148,8 +148,13 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         if kind == "while":
             return _while(rest)
         if kind == "csv":
-            return _recording(Path(rest))
-    except (ValueError, IndexError, OSError, csv.Error) as error:
+            return _recording(rest)
+    except OSError as error:
+        why = f"{error.filename or rest}: {error.strerror or error}"
+        raise MeterError(
+            "simulator-load", f"The load {spec!r} cannot be used: {why}."
+        ) from error
+    except (ValueError, IndexError, csv.Error) as error:
         why = str(error)
         end = "" if why.endswith("?") else "."
         raise MeterError(
@@ -287,12 +292,15 @@ def _while(rest: str) -> Load:
     return Drawn(lambda _start, _end: busy_w if path.exists() else idle_w, wave)
 
 
-def _recording(path: Path) -> Load:
+def _recording(name: str) -> Load:
     from lpirc_power.recording import (  # not every simulator needs it: all start fast
         read_recording,
         require_file,
     )
 
+    if not name:
+        raise ValueError("the name of its file is missing")
+    path = Path(name)
     require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as lines:
         rows = [row for row in csv.reader(lines) if row]

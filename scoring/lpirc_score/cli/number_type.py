@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from lpirc_testsets.values import as_plain
+
 
 class Number(click.FloatRange):
     """A number within limits. NaN is within none; click.FloatRange alone would accept it."""
@@ -23,7 +25,7 @@ class Number(click.FloatRange):
         try:
             number = float(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a number.", param, ctx)
+            self.fail(f"{value!r} is not a number{as_plain(str(value))}.", param, ctx)
         has_limits = self.min is not None or self.max is not None
         if has_limits and math.isnan(number):
             self.fail(

@@ -28,7 +28,9 @@ class AnyPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """Return the path. Fails for an address, and for a drive of Windows elsewhere."""
+        """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout."""
+        if str(value) == "-":
+            self.fail("- is not a file; name one", param, ctx)
         if _ADDRESS.match(str(value)):
             self.fail(f"{value} is an address; name a file of this host", param, ctx)
         if os.sep == "/" and _WINDOWS.match(str(value)):

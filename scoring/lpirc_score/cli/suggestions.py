@@ -11,6 +11,9 @@ from lpirc_testsets.close_names import closest
 SHORTEST = 3
 """Letters of a beginning from which an option is suggested; fewer begin too many."""
 
+OUTPUTS = ("-o", "--out", "--output")
+"""Options by which other programs name the file of their output."""
+
 
 def suggest_meant(error: click.UsageError) -> None:
     """Suggest the options that a given one begins, or of which it may be a slip: click offers `--mode` for `--name`."""
@@ -26,6 +29,8 @@ def suggest_meant(error: click.UsageError) -> None:
         slip = closest(name, known)
         begun = [] if slip is None else [slip]
     vars(error)["possibilities"] = begun
+    if not begun:
+        vars(error)["message"] = error.message + _otherwise(name, error.ctx)
 
 
 def _drop_misleading_commands(error: click.UsageError) -> None:
@@ -35,6 +40,19 @@ def _drop_misleading_commands(error: click.UsageError) -> None:
     if name and suggested:
         meant = [one for one in suggested if closest(name, [one]) is not None]
         vars(error)["possibilities"] = meant
+
+
+def _otherwise(name: str, context: click.Context) -> str:
+    """Return how to write what an unknown option means: an argument, or the file that takes the output."""
+    options = context.command.get_params(context)
+    arguments = [one for one in options if isinstance(one, click.Argument)]
+    called = name.lstrip("-").replace("-", "_")
+    if any(one.name == called for one in arguments):
+        form = [context.command_path, *(one.make_metavar(context) for one in arguments)]
+        return f" Write it without {name}: {' '.join(form)}"
+    if name in OUTPUTS and any(one.name == "as_json" for one in options):
+        return f" The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
+    return ""
 
 
 def _long_options(context: click.Context) -> list[str]:

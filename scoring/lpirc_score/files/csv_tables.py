@@ -11,6 +11,7 @@ from pathlib import Path
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.text import numbers, row_text, text_of
 from lpirc_score.errors import CodedError
+from lpirc_testsets.csv_reader import other_separator
 
 _OF_FORMULAS = tuple("=+-@\t\r\n")
 
@@ -100,7 +101,7 @@ def read_table(
     if not rows:
         raise CodedError(
             "bad-table",
-            f"{path}: the file has no line below its header {','.join(columns)}",
+            f"{path}: the file has no line below its header {','.join(columns)}{other_separator(','.join(header))}",
         )
     return rows
 

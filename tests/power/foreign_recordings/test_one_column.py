@@ -45,3 +45,9 @@ def test_without_an_interval_the_option_is_named(path: Path) -> None:
     path.write_text("power_w\n1.5\n2.5\n")
     with pytest.raises(MeterError, match="--interval S apart"):
         read_foreign(path, Reader())
+
+
+def test_an_interval_does_not_replace_the_times_of_a_file(path: Path) -> None:
+    path.write_text("time,power_w\n0,1.5\n1,2.5\n")
+    with pytest.raises(MeterError, match="has times of its own, in the column 'time'"):
+        read_foreign(path, Reader(interval_s=1.0))

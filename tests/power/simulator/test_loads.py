@@ -184,8 +184,7 @@ def test_an_idle_process_draws_idle_power(until: Any) -> None:
         "steps:2W",
         "steps:2W@5s,9W@5s",
         "steps:2W@x",
-        "csv:/does/not/exist",
-        f"csv:{os.devnull}",
+        "csv:",
         "cpu:abc",
         "cpu:0",
         "cpu:1,busy=lots",
@@ -198,6 +197,23 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
     assert caught.value.code == "simulator-load"
     assert repr(spec) in caught.value.sentence
     assert "constant:36W" in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/does/not/exist", "/does/not/exist: No such file or directory."),
+        (os.devnull, "not a regular file"),
+    ],
+)
+def test_a_recording_that_cannot_be_read_is_named_with_the_reason(
+    file: str, said: str
+) -> None:
+    with pytest.raises(MeterError) as caught:
+        parse_load(f"csv:{file}", time.monotonic)
+    assert caught.value.code == "simulator-load"
+    assert said in caught.value.sentence
+    assert "constant:36W" not in caught.value.sentence
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,57 @@ def test_a_file_behind_json_is_not_taken_for_missing_detections(
     assert "write --json > 'o ut.json'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("truth.csv found.csv --confusion 0.5", "which is taken as one of the DETECTIONS; --confusion takes no value"),
+        ("truth.csv found.csv --f1 --errors x", "--errors and --f1 take no value."),
+        ("truth.csv found.csv --iou 50%", "'50%' is not a number; write 0.5."),
+        ("truth.csv found.csv --iou 0,5", "'0,5' is not a number; write 0.5."),
+        ("truth.csv found.csv --energy-wh 2.1Wh", "'2.1Wh' is not a number; write 2.1."),
+        ("--ground-truth truth.csv found.csv", "Write it without --ground-truth: lpirc-score GROUND_TRUTH DET"),
+        ("truth.csv found.csv -o s.json", "to keep it in a file, write > FILE in place of -o FILE."),
+        ("truth.csv -", "- is not a file; name one"),
+    ],
+)  # fmt: skip
+def test_a_slip_on_the_command_line_is_told_with_what_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path("found.csv").write_text(FOUND)
+    done = CliRunner().invoke(main, words.split())
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("f.csv", TRUTH, "it has no confidences: is the ground truth given in place of"),
+        ("f.csv", FOUND.title(), "; write the names in small letters"),
+        ("f.csv", "image,confidence,class,xmin,ymin,xmax,ymax\n", "; put the columns in that order"),
+        ("f.csv", FOUND.replace("0.5", "90%"), "line 2: '90%' is not a number; write 0.9"),
+        ("f.csv", FOUND.replace("0.5", '"0,5"'), "line 2: '0,5' is not a number; write 0.5"),
+        ("f.json", RESULTS.replace("}]", "},]"), "not JSON: line 1: take out the comma before ]"),
+        ("f.json", RESULTS.replace("}", ",}"), "not JSON: line 1: take out the comma before }"),
+        ("f.json", RESULTS.replace('"', "'"), ": a text stands in double quotes"),
+        ("f.json", RESULTS.replace("0.5", "None"), "not JSON: line 1: None is not JSON; write null"),
+        ("f.json", RESULTS.replace("[{", "[\n// all\n{"), "not JSON: line 2: JSON has no comments; take it out"),
+        ("f.json", RESULTS.replace(', "score"', ' "score"'), "a comma is missing before"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_file_is_told_with_what_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path(name).write_text(text)
+    done = CliRunner().invoke(main, ["truth.csv", name])
+    assert done.exit_code == 1
+    assert told in done.stderr
+
+
 def test_a_row_is_shown_with_the_quotes_that_part_its_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

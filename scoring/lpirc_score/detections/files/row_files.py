@@ -22,7 +22,7 @@ from lpirc_score.detections.files.text import (
     numbers,
 )
 from lpirc_score.metrics.detection_columns import Detections
-from lpirc_testsets.csv_reader import other_separator
+from lpirc_testsets.csv_reader import COLUMNS, other_separator
 from lpirc_testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
@@ -37,6 +37,16 @@ def _hint(line: str) -> str:
     """Return what is probably wrong with a first line that has no row."""
     if "\ufffd" in line or not line.replace("\t", "").isprintable():
         return "; it is not text"
+    names = _cells(line)
+    if names[: len(COLUMNS)] == [*COLUMNS]:
+        return (
+            "; it has no confidences: is the ground truth given in place of detections?"
+        )
+    small = [name.lower() for name in names]
+    if small in _HEADERS:
+        return "; write the names in small letters"
+    if sorted(small) in map(sorted, _HEADERS):
+        return "; put the columns in that order"
     return other_separator(line)
 
 

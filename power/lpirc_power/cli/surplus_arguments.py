@@ -22,7 +22,9 @@ def with_form(error: click.UsageError) -> click.UsageError:
     if context.params.get(_JSON) and given.lower().endswith(".json"):
         words = f"--json takes no value, and prints the document; write --json > {shlex.quote(given)}"
         return click.UsageError(words, context)
-    verb = "are" if " " in given else "is one"
+    are_several = " " in given
+    argument = "arguments" if are_several else "argument"
+    verb = "are" if are_several else "is one"
     shown = given if len(given) <= LONGEST else f"{given[:LONGEST]}..."
     arguments = [
         one.make_metavar(context)
@@ -30,5 +32,5 @@ def with_form(error: click.UsageError) -> click.UsageError:
         if isinstance(one, click.Argument)
     ]
     form = " ".join([context.command_path, "[OPTIONS]", *arguments])
-    words = f"The argument{'s' * (' ' in given)} {shown!r} {verb} too many; the form is: {form}"
+    words = f"The {argument} {shown!r} {verb} too many; the form is: {form}"
     return click.UsageError(words, context)

@@ -14,6 +14,11 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
+SLIPS := $(foreach name,args Args images window port faults client testset,$(if $(filter command,$(origin $(name))),$(name)))
+ifneq ($(strip $(SLIPS)),)
+$(error make reads no $(strip $(SLIPS)): options go into ARGS, as in make rehearse ARGS="--images 10")
+endif
+
 .PHONY: help moved setup extras tools rehearse demo test test-on wheels release simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
 
 help:

@@ -109,6 +109,15 @@ def test_a_log_in_that_is_no_json_object_of_texts_is_refused(
     problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
 
 
+def test_a_log_in_with_another_key_is_told_the_keys_without_values(
+    server: Server,
+) -> None:
+    body = {"username": "ant", "password": PASSWORD}
+    answer = server.ask("POST", "/v1/session", json=body)
+    told = "The JSON body needs a text 'team'; it has 'username', 'password'."
+    assert answer.json()["detail"] == told
+
+
 @pytest.mark.parametrize(
     ("length", "status", "code"),
     [("", 411, "length-missing"), ("Content-Length: 0\r\n", 400, "bad-json")],

@@ -28,6 +28,19 @@ STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 """Errors that are shown as one sentence at the terminal."""
 
 
+_SETTINGS = (
+    "Settings and stations stand in the contest's contest.toml; while it is served, the console's page "
+    "/operator/settings/rules changes them."
+)
+_END = "A server ends by Ctrl-C, or by the service manager that began it; referee serve begins it again."
+NO_COMMANDS = {
+    **dict.fromkeys(("settings", "config", "station", "stations"), _SETTINGS),
+    **dict.fromkeys(("restart", "shutdown", "kill"), _END),
+    "help": "For help write: referee --help, or referee COMMAND --help",
+    "version": "For the version write: referee --version",
+}
+"""Words that people take for commands, each with what does it."""
+
 _NO_SUCH_COMMAND = getattr(click.exceptions, "NoSuchCommand", None)
 """Earlier versions of click have no class for it."""
 
@@ -172,6 +185,12 @@ class Boundary(click.Group):
 
     def _meant(self, ctx: click.Context, name: str) -> str:
         """Return a question that names a command, also one inside a group: "arm" may mean "run arm"."""
+        if name in NO_COMMANDS:
+            return f" {NO_COMMANDS[name]}"
+        group, _, within = name.partition("-")
+        of_group = self.get_command(ctx, group) if within else None
+        if isinstance(of_group, click.Group) and within in of_group.commands:
+            return f" Did you mean '{group} {within}'?"
         inside = []
         for group in COMMANDS:
             command = self.get_command(ctx, group)

@@ -21,7 +21,7 @@ try:
     from lpirc_client.argument_parser import ArgumentParser
     from lpirc_client.completion import PrintCompletion
     from lpirc_client.errors import ClientError
-    from lpirc_client.option_types import any_path, seconds, whole
+    from lpirc_client.option_types import a_name, any_path, seconds, whole
     from lpirc_client.referee_url import require_url
 except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
     sys.stderr.write("lpirc-client: interrupted\n")
@@ -127,7 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add = parser.add_argument
-    add("--team", required=True, help="the team's name")
+    add("--team", type=a_name, required=True, help="the team's name")
     add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add(
@@ -275,6 +275,7 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     ).add_argument
     add(
         "--team",
+        type=a_name,
         help="log in as this team for a complete check; the check uses up one of the team's attempts",
     )
     add("--password-file", type=any_path, metavar="F", help=FROM_FILE)

@@ -30,6 +30,13 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def a_name(text: str) -> str:
+    """Return the text as a name, which has at least one letter."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 def any_path(text: str) -> Path:
     """Return the text as the path of a file or folder; an address, which a path would show altered, is refused."""
     if "://" in text:

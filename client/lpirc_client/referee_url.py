@@ -124,6 +124,8 @@ def require_certificate(ca_cert: str | None, url: str) -> None:
     if ca_cert is not None and url.startswith("http://"):
         sentence = f"{url} is not encrypted, so --ca-cert {ca_cert} does nothing: write https://, or leave it out"
         raise ClientError("bad-ca-cert", sentence)
+    if ca_cert == "":
+        raise ClientError("bad-ca-cert", "--ca-cert is empty: name a file in PEM form")
     if ca_cert is not None and not is_file(Path(ca_cert)):
         sentence = f"{ca_cert}: there is no such file, so no certificate to trust"
         raise ClientError("bad-ca-cert", sentence)

@@ -238,8 +238,11 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
         )
         raise ModelError("bad-settings", f"{path}: {error}{hint}") from error
     for key, value in stated.items():
-        words = CHOICES.get(key, "").split() if key in KEYS else KEYS
-        if words and (value not in words or key not in KEYS):
+        if key not in KEYS:
+            sentence = f"{path}: {key!r:.60} is not a setting of a model; there is {', '.join(KEYS)}"
+            raise ModelError("bad-settings", sentence)
+        words = CHOICES.get(key, "").split()
+        if words and value not in words:
             raise ModelError(
                 "bad-settings",
                 f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}",

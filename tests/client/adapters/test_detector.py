@@ -258,7 +258,11 @@ def refused(
             {"size": [64]},
             "size = [64]: must be a whole number above 0, or [height, width]",
         ),
-        (finder("yolov8"), {"nms": 1}, "nms = 1: there is layout, resize, "),
+        (
+            finder("yolov8"),
+            {"nms": 1},
+            "'nms' is not a setting of a model; there is layout, resize, ",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(

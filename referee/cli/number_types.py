@@ -108,10 +108,12 @@ class Accuracy(RealNumber):
 
 
 class RunNumber(WholeNumber):
-    """The number of a run, as the database may have it."""
+    """The number of a run, or of something else that a command lists, as the database may have it."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "run", listed_by: str = "referee run list") -> None:
         super().__init__(1, 2**63 - 1)
+        self._what = what
+        self._listed_by = listed_by
 
     def convert(
         self,
@@ -123,7 +125,7 @@ class RunNumber(WholeNumber):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            words = "is not the number of a run, such as 1; see: referee run list"
+            words = f"is not the number of a {self._what}, such as 1; see: {self._listed_by}"
             known = [] if ctx is None else ctx.command.params
             is_all = str(value).strip().casefold() in ("all", "*")
             if ctx is not None and is_all and any(ALL in one.opts for one in known):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.suggestions import otherwise
+
 NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
 OF_WORDS = ("reason", "note", "text")
@@ -82,6 +84,8 @@ def _with_options(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
         )
     elif any(name.strip("-").casefold() in _words(one, ctx) for one in arguments):
         advice = f"What it means stands without an option: {_call(ctx)}"
+    elif way_out := otherwise(name, ctx):
+        advice = way_out
     elif re.fullmatch(r"-\d", name):
         advice = "A number below 0 has no meaning here."
     elif not error.possibilities:

@@ -29,8 +29,6 @@ def suggest_meant(error: click.UsageError) -> None:
         slip = closest(name, known)
         begun = [] if slip is None else [slip]
     vars(error)["possibilities"] = begun
-    if not begun:
-        vars(error)["message"] = error.message + _otherwise(name, error.ctx)
 
 
 def _drop_misleading_commands(error: click.UsageError) -> None:
@@ -42,16 +40,16 @@ def _drop_misleading_commands(error: click.UsageError) -> None:
         vars(error)["possibilities"] = meant
 
 
-def _otherwise(name: str, context: click.Context) -> str:
+def otherwise(name: str, context: click.Context) -> str:
     """Return how to write what an unknown option means: an argument, or the file that takes the output."""
     options = context.command.get_params(context)
     arguments = [one for one in options if isinstance(one, click.Argument)]
     called = name.lstrip("-").replace("-", "_")
     if any(one.name == called for one in arguments):
         form = [context.command_path, *(one.make_metavar(context) for one in arguments)]
-        return f" Write it without {name}: {' '.join(form)}"
+        return f"Write it without {name}: {' '.join(form)}"
     if name in OUTPUTS and any(one.name == "as_json" for one in options):
-        return f" The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
+        return f"The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
     return ""
 
 

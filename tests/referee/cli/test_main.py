@@ -132,6 +132,18 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "'one' is not the number of a run, such as 1; see: referee run list\n",
         ),
         (
+            ["model", "withdraw", "one", "--reason", "x"],
+            "'one' is not the number of a submission, such as 1; see: referee model list\n",
+        ),
+        (
+            ["testset", "stats", "set", "--output", "x"],
+            "'--output'. The output goes to the terminal; to keep it in a file, write > ",
+        ),
+        (
+            ["testset", "subset", "set", "--out", "o", "--images", "50%"],
+            "'50%' is not a whole number.\n",
+        ),
+        (
             ["leaderboard", "--json", "--csv"],
             "Give --json or --csv, not both.\n",
         ),

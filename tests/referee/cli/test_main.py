@@ -104,6 +104,12 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             ["standby", "d", "--after", "x"],
             "'--after': 'x' is not a number of seconds.\n",
         ),
+        (["version"], "For the version write: referee --version\n"),
+        (
+            ["station", "add"],
+            "Settings and stations stand in the contest's contest.toml;",
+        ),
+        (["run-list"], "No such command 'run-list'. Did you mean 'run list'?\n"),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
         (
             ["init", "c", "--save", "x"],

@@ -106,6 +106,18 @@ def test_a_slip_in_a_file_is_told_with_what_to_write(
     assert told in done.stderr
 
 
+def test_a_slice_without_its_file_names_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path("found.csv").write_text(FOUND)
+    words = ["truth.csv", "found.csv", "--slice", "night=1,2"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert "--slice night=1,2: there is no file 1,2; it lists the images" in done.stderr
+
+
 def test_a_row_is_shown_with_the_quotes_that_part_its_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,9 @@ def _with_options(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
         advice = f"What it means stands without an option: {_call(ctx)}"
     elif way_out := otherwise(name, ctx):
         advice = way_out
+    elif _is_flag(name.replace("--no-", "--", 1), ctx) and name.startswith("--no-"):
+        flag = name.replace("--no-", "--", 1)
+        advice = f"{flag} is off unless it is given; leave it out."
     elif re.fullmatch(r"-\d", name):
         advice = "A number below 0 has no meaning here."
     elif not error.possibilities:
@@ -96,6 +99,11 @@ def _with_options(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
         names = ", ".join(max(one.opts, key=len) for one in options)
         advice = f"The options are {names}.{_note(ctx)}"
     return click.UsageError(f"{error.message} {advice}", ctx) if advice else error
+
+
+def _is_flag(name: str, ctx: click.Context) -> bool:
+    flags = [one for one in ctx.command.params if getattr(one, "is_flag", False)]
+    return any(name in one.opts and one.default is not True for one in flags)
 
 
 def _words(argument: click.Argument, ctx: click.Context) -> set[str]:

@@ -104,6 +104,10 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             ["standby", "d", "--after", "x"],
             "'--after': 'x' is not a number of seconds.\n",
         ),
+        (
+            ["init", "c", "--no-auto-arm"],
+            "--auto-arm is off unless it is given; leave it out.\n",
+        ),
         (["version"], "For the version write: referee --version\n"),
         (
             ["station", "add"],

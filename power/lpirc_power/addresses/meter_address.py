@@ -33,8 +33,8 @@ BEHIND_VISA: Final = (VISA, "sim")
 """Schemes whose meters are made by the driver of a family."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")
 """Scheme at the beginning of an address; in a VISA resource, two colons follow the first word."""
-
-
+_LOADS: Final = ("constant", "steps", "noise", "csv", "cpu", "while")
+"""First words of the simulated meter's loads, behind its scheme."""
 _ENDINGS_OF_FILES: Final = (
     ".csv",
     ".json",
@@ -314,6 +314,8 @@ def _unknown_scheme(
         return wrong(
             address, f"The simulated meter plays recordings: write sim:csv:{rest}."
         )
+    if lower in _LOADS:
+        return wrong(address, f"The simulated meter measures it: write sim:{address}.")
     known = [one.plugin.name for one in schemes() if one.plugin.name != VISA]
     if lower in known:
         return wrong(address, f"Perhaps {lower}:{rest} is meant, in small letters.")

@@ -155,6 +155,7 @@ def test_the_forms_of_an_address(address: str) -> None:
             "replay:run.csv",
             "The simulated meter plays recordings: write sim:csv:run.csv.",
         ),
+        ("constant:5W", "The simulated meter measures it: write sim:constant:5W."),
         (
             "run.csv",
             "It is the name of a file: `meter check run.csv` and `meter report run.csv` read",

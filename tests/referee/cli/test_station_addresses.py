@@ -25,5 +25,13 @@ def test_a_wrong_address_is_told_with_its_station() -> None:
     )
 
 
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0177.0.0.1"])
+def test_another_spelling_of_the_loopback_is_no_address_of_a_station(host: str) -> None:
+    address = f"TCPIP::{host}::INSTR"
+    sentence = f"Its host {host} cannot be; an IPv4 address has four numbers"
+    with pytest.raises(RefereeError, match=sentence):
+        require_addresses(Path("hall"), config_of(address))
+
+
 def test_good_addresses_pass() -> None:
     require_addresses(Path("hall"), config_of("TCPIP::192.168.1.20::INSTR"))

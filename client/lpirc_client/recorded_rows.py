@@ -16,6 +16,7 @@ from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
 from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.presence import is_there
 from lpirc_client.rows import CORNERS
 from lpirc_client.wire import Category
 
@@ -50,11 +51,21 @@ def read(path: Path) -> Recording:
             return _collect(path, _fields(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, IsADirectoryError):
+            raise ClientError("bad-recording", f"{path}: {_folder(path)}") from error
         if isinstance(error, UnicodeDecodeError):
             reason = "it is not text in UTF-8; give a CSV file or rows of seven numbers"
         raise ClientError(
             "bad-recording", f"{path}: cannot be read: {reason}"
         ) from error
+
+
+def _folder(path: Path) -> str:
+    """Return what is wanted in place of a folder."""
+    said = f"it is a folder; name a file of recorded detections: {FORM}"
+    if is_there(path / "manifest.json"):
+        return f"{said}; a test set is given as --testset {path}"
+    return said
 
 
 def whole(text: str) -> int | None:

@@ -63,6 +63,8 @@ def checked(
     return rows
 
 
+UNNAMED = ""
+"""The name of each id where the categories are not known."""
 CORNERS = "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
 """What is expected of a box."""
 
@@ -175,6 +177,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _listed_categories(categories: Mapping[int, str]) -> str:
+    if set(categories.values()) == {UNNAMED}:
+        return f"a whole number from {min(categories)} to {max(categories)}, not a name"
     shown = ", ".join(
         f"{known} ({name})" for known, name in list(categories.items())[:5]
     )

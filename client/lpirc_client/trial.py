@@ -18,7 +18,7 @@ from lpirc_client.manifest import has_manifest, read_manifest
 from lpirc_client.mean_ap import mean_ap
 from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
 from lpirc_client.presence import is_file, is_folder, is_there
-from lpirc_client.rows import checked, listed
+from lpirc_client.rows import UNNAMED, checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category, task_from
 
@@ -29,7 +29,7 @@ COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 SPEEDS = ("median_s", "p95_s", "slowest_s", "in_600_s", "all_images_s")
-ANY_IDS = dict.fromkeys(range(10_000), "unknown")
+ANY_IDS = dict.fromkeys(range(10_000), UNNAMED)
 
 
 @dataclass

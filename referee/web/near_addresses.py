@@ -21,6 +21,8 @@ OTHER_NAMES = {
     "results": "detections",
 }
 """What the protocol of 2015, and other servers, call an address of version 1."""
+METHODS = {"login": "POST", "logout": "DELETE", "status": "GET"}
+"""The method by which one of OTHER_NAMES is meant, where its address has several."""
 PAGES = {
     "board": "/",
     "scoreboard": "/",
@@ -63,6 +65,16 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
             if likeness > best[0]:
                 best = likeness, _filled(given, parts, rule)
     return best[1] or _list_of(path)
+
+
+def near_call(path: str, method: str, near: str, accepted: Iterable[str]) -> str:
+    """Return a near address with its methods, unless `method`, of the request, is the one that is meant."""
+    last = path.rstrip("/").rpartition("/")[2].casefold()
+    meant = METHODS.get(last) if OTHER_NAMES.get(last) in near.split("/") else None
+    methods = sorted(accepted) if meant is None else [meant]
+    if method in methods or not methods:
+        return near
+    return " or ".join(f"{one} {near}" for one in methods)
 
 
 def _list_of(path: str) -> str | None:

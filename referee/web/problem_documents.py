@@ -19,7 +19,7 @@ from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.app_parts import part
 from referee.web.error_pages import for_reader
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
-from referee.web.near_addresses import near_address
+from referee.web.near_addresses import near_address, near_call
 from referee.web.refused_requests import Refusals
 from referee.web.web_request import WebRequest, present_request
 
@@ -72,6 +72,8 @@ OPERATORS = frozenset(
 """Codes of faults that only the operator can fix."""
 RETRY_AFTER_S = 5
 LONGEST_SHOWN = 100
+SAID_BY_THEMSELVES = {"HEAD", "OPTIONS"}
+"""Methods that no sentence names: every address has them."""
 CODE_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -207,7 +209,7 @@ def _nothing_there() -> str:
     """Return the sentence for the address of the present request, with the one that is meant perhaps."""
     rules = [str(rule) for rule in current_app.url_map.iter_rules()]
     near = near_address(request.path, rules)
-    perhaps = "" if near is None else f" Did you mean {near}?"
+    perhaps = "" if near is None else f" Did you mean {_call(near)}?"
     where = _shown(request.path)
     return (
         f"There is nothing at {where}.{perhaps} The page /docs/http has the addresses for contestants' programs, "
@@ -215,10 +217,20 @@ def _nothing_there() -> str:
     )
 
 
+def _call(near: str) -> str:
+    """Return a near address, with its method where the one of the present request is another."""
+    adapter = current_app.create_url_adapter(request)
+    methods: set[str] = set()
+    if adapter is not None:
+        methods.update(adapter.allowed_methods(near.partition("?")[0]))
+    shown = methods - SAID_BY_THEMSELVES
+    method = "GET" if request.method == "HEAD" else request.method
+    return near_call(request.path, method, near, shown)
+
+
 def _other_methods(error: MethodNotAllowed) -> str:
     """Return the sentence for the method of the present request, with the methods that its address accepts."""
-    said_by_itself = {"HEAD", "OPTIONS"}
-    accepted = sorted(set(error.valid_methods or ()) - said_by_itself)
+    accepted = sorted(set(error.valid_methods or ()) - SAID_BY_THEMSELVES)
     if not accepted:
         return f"{_shown(request.path)} does not accept the method {request.method}."
     words = " and ".join(accepted)

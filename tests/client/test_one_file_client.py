@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from tests.client.referee_double import PASSWORD, Referee
 from tests.timeouts import TIMEOUT_S
 
+FORM = "the form is: python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]]"
 CLIENT = Path(__file__).parents[2] / "client" / "examples" / "python" / "client.py"
 
 
@@ -29,13 +33,32 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "secret").write_text(f"{PASSWORD}\n")
     (tmp_path / "empty").write_text("\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xd8\xff")
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("none",), "PASSWORD_FILE cannot be read: No such file or directory"),
+        (
+            ("none",),
+            "PASSWORD_FILE cannot be read: No such file or directory; name the file "
+            "whose first line is the team's password",
+        ),
+        (
+            ("binary",),
+            "PASSWORD_FILE cannot be read: it is not text in UTF-8; name the file "
+            "whose first line is the team's password",
+        ),
+        (
+            ("secret", "1", "."),
+            "LINKS . cannot be written: Is a directory; name another file",
+        ),
+        (
+            ("secret", "1", "a", "b"),
+            f"6 arguments are given; {FORM}",
+        ),
+        (("secret", "-h"), f"-h: there are no options; {FORM}"),
         (("empty",), "PASSWORD_FILE empty: its first line is empty"),
         (("secret", "one"), "FIRST_IMAGE is 'one', not a whole number from 1"),
         (("secret", "0"), "FIRST_IMAGE is '0', not a whole number from 1"),
@@ -115,3 +138,68 @@ def test_tls_with_a_referee_without_it_is_told_at_once(
     assert done.returncode == 1
     assert done.stderr.endswith("; write http:// if it speaks plain HTTP\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_referee_that_is_not_there_is_told_with_a_way_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = told_by(folder, monkeypatch, capsys, "http://127.0.0.1:1")
+    first, last = told.splitlines()
+    assert first == (
+        "client: http://127.0.0.1:1 does not answer: Connection refused; "
+        "trying again for 0 s"
+    )
+    assert last.endswith("; check address and port, and whether the referee is running")
+    assert "Errno" not in told
+
+
+def told_by(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    url: str,
+) -> str:
+    """Return what the client says that tries for half a second to log in."""
+    client = runpy.run_path(str(CLIENT))
+    main = client["main"]
+    monkeypatch.setitem(main.__globals__, "LOGIN_S", 0.25)
+    monkeypatch.setattr(
+        sys, "argv", ["client.py", url, "alpha", str(folder / "secret")]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return f"{capsys.readouterr().err}{ended.value.code}"
+
+
+def test_another_server_is_told_to_be_one(folder: Path) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Other) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        done = ran(folder, url, "alpha", "secret")
+        server.shutdown()
+        thread.join()
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"client: {url} does not answer as a referee does; check address and port\n"
+    )
+
+
+def test_a_refused_log_in_says_team_and_file_and_no_code(
+    referee: Referee, folder: Path
+) -> None:
+    (folder / "wrong").write_text("not it\n")
+    done = ran(folder, referee.url, "alpha", "wrong")
+    assert done.returncode == 1
+    end = " The team was 'alpha', the password the first line of wrong.\n"
+    assert done.stderr.endswith(end)
+    assert not done.stderr.startswith("client: bad-credentials: ")

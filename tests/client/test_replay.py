@@ -212,3 +212,14 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(ClientError, match=r"manifest\.json: not a test set's manifest"):
         replay.prepare(recorded(tmp_path, HEADER + "1,7," + TAIL), tmp_path)
+
+
+def test_a_folder_in_place_of_a_recording_is_told_what_is_wanted(
+    tmp_path: Path, testset: Path
+) -> None:
+    told = "it is a folder; name a file of recorded detections: CSV with a header, or "
+    with pytest.raises(ClientError, match=told) as caught:
+        replay.prepare(tmp_path, None)
+    assert "--testset" not in caught.value.sentence
+    with pytest.raises(ClientError, match=f"given as --testset {testset}$"):
+        replay.prepare(testset, None)

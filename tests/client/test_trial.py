@@ -55,6 +55,8 @@ def midway(jpeg, categories):
     yield right(jpeg, categories)[0]
     raise IndexError("anchor\\n8400")
 
+def cats(jpeg, categories):
+    return [("cat", 0.5, 1, 2, 3, 4)]
 def one_row(jpeg, categories):
     return right(jpeg, categories)[0]
 """
@@ -208,6 +210,15 @@ def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(
     assert document["images"] == 1
     assert document["all_images"] == 4
     assert document["map"] == 1.0
+
+
+def test_without_categories_a_name_in_place_of_an_id_is_told_what_an_id_is(
+    check: Check,
+) -> None:
+    code, told, _ = check("cats", images="set/images")
+    assert code == 1
+    assert "'cat' " in told
+    assert "an id: a whole number from 0 to 9999, not a name\n" in told
 
 
 def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(

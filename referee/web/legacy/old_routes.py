@@ -125,7 +125,8 @@ def log_in() -> Response:
     team = form.field("username")
     password = form.field("password")
     if team is None or password is None:
-        raise Refusal(401, MISSING_LOGIN)
+        reason = RefereeError("bad-request", _absent("username", "password"))
+        raise Refusal(401, MISSING_LOGIN) from reason
     try:
         require_password(team, password)
         part(HeardBoards).note_log_in(team, request.remote_addr or "")
@@ -327,7 +328,23 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 def _session(token: str | None) -> Session:
     # A hand-written client may end its body with a newline; the original server ignored it after a token.
     given = (token or "").removesuffix("\r\n")
+    if not given:
+        raise SessionRefused("token-missing", _absent("token"))
     return session_of(part(Callers), present_request(), given)
+
+
+def _absent(*names: str) -> str:
+    """Return, for the operator's log, which fields a form lacks, and where the client has put them."""
+    said = f"The form in the body has no {' or no '.join(names)}"
+    if any(name in request.args for name in names):
+        return f"{said}; what stands in the address is not read."
+    if request.authorization is not None:
+        return f"{said}; the header Authorization is not read here."
+    if has_body():
+        return (
+            f"{said}; its fields are read as {names[0]}=..., or as curl -F sends them."
+        )
+    return f"{said}: the request has no body."
 
 
 def _live_run(session: Session) -> OpenRun:

@@ -260,8 +260,8 @@ def refused(
         ),
         (
             finder("yolov8"),
-            {"nms": 1},
-            "'nms' is not a setting of a model; there is layout, resize, ",
+            {"nms": 1, "max": 9},
+            "'nms' is not a setting of a model (did you mean names?); there is layout, ",
         ),
     ],
 )
@@ -279,7 +279,7 @@ def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -
     with pytest.raises(ModelError, match=r"other\.onnx: there is no such model"):
         Adapter("onnx", tmp_path / "other.onnx")
     (tmp_path / "other.toml").write_text("head = ")
-    with pytest.raises(ModelError, match=r"other\.toml: Invalid value"):
+    with pytest.raises(ModelError, match=r"other\.toml: it is not TOML: Invalid value"):
         Adapter("onnx", tmp_path / "other.toml")
 
 

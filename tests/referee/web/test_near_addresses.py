@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -62,7 +63,30 @@ def test_a_mistyped_address_is_answered_with_the_near_one(
 ) -> None:
     for method in ("GET", "POST"):
         sentence = detail(client, method, path)
-        assert f"nothing at {path}. Did you mean {meant}?" in sentence
+        near = re.search(r"Did you mean (?:[A-Z]+ (?:or|and)? ?)*(\S+)\?", sentence)
+        assert near is not None
+        assert f"nothing at {path}. " in sentence
+        assert near[1] == meant
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "meant"),
+    [
+        ("POST", "/v1/logout", "DELETE /v1/session"),
+        ("GET", "/v1/logout", "DELETE /v1/session"),
+        ("GET", "/v1/login", "POST /v1/session"),
+        ("POST", "/v1/login", "/v1/session"),
+        ("POST", "/v1/status", "GET /v1/session"),
+        ("GET", "/v1/result", "POST /v1/detections"),
+        ("POST", "/v1/image/3", "GET /v1/images/3"),
+        ("GET", "/no_of_image", "POST /no_of_images"),
+        ("PATCH", "/getToken", "GET /get_token or POST /get_token"),
+    ],
+)
+def test_a_near_address_that_takes_another_method_is_told_with_it(
+    client: FlaskClient, method: str, path: str, meant: str
+) -> None:
+    assert f" Did you mean {meant}? " in detail(client, method, path)
 
 
 @pytest.mark.parametrize(

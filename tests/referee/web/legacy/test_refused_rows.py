@@ -221,3 +221,25 @@ def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(
         == 40
     )
     assert found["bad-request", TEAM, 1] == 1
+
+
+def test_the_operators_log_says_that_fields_in_the_address_are_not_read(
+    day: Callable[..., Day],
+) -> None:
+    made = day()
+    assert made.server is not None
+    client = OldClient(made.server)
+    client.log_in()
+    for path in (f"/verify?token={client.token}", "/login?username=ant&password=x"):
+        assert made.server.ask("GET", path).status_code == 401
+    headers = {"Authorization": f"Bearer {client.token}"}
+    assert made.server.ask("GET", "/verify", headers=headers).status_code == 401
+    form = "The form in the body has no"
+    said = (
+        f"401 token-missing: {form} token; what stands in the address is not read.\n",
+        f"401 token-missing: {form} token; the header Authorization is not read here.\n",
+        f"401 bad-request: {form} username or no password; what stands in the address",
+    )
+    log = made.folder / "server.log"
+    until(lambda: all(one in log.read_text() for one in said))
+    assert client.token not in log.read_text()

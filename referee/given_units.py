@@ -21,6 +21,7 @@ _DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?"
 _FIGURE = re.compile(
     r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<scale>[mk]?)(?P<unit>[vVaAwWC]|[wW]h)"
 )
+_CLOCK = re.compile(r"(?P<first>\d{1,3}):(?P<second>[0-5]\d)(?::(?P<third>[0-5]\d))?")
 _SCALES = {"": 1.0, "m": 1e-3, "k": 1e3}
 _SHARE = re.compile(r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*%")
 
@@ -44,6 +45,13 @@ def as_number(key: str, given: object) -> str:
     if unit_of(key) and end in _UNITS and (found := _DURATION.fullmatch(text)):
         factor = _UNITS[end][1][found["time"][0].lower()]
         return f"; {text} is {_plain(found['number']) * factor:.10g}"
+    if end in _UNITS and (found := _CLOCK.fullmatch(text)):
+        seconds = int(found["first"]) * 60 + int(found["second"])
+        if found["third"] is not None:
+            seconds = seconds * 60 + int(found["third"])
+        number = f"{seconds * _UNITS[end][1]['s']:.10g}"
+        form = "minutes and seconds" if found["third"] is None else "hours to seconds"
+        return f"; {text}, read as {form}, is {number}"
     if (found := _FIGURE.fullmatch(text)) and found["unit"].lower() == end:
         scale = _SCALES[found["scale"]]
         return f"; {text} is {_plain(found['number']) * scale:.10g}"

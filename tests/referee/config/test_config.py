@@ -274,7 +274,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (TRACK + "device = 5\n", "track 1: device = 5 must be a text in quotes"),
         (TRACK + 'devices = "pi-5"\n', "track 1: devices = 'pi-5' must be a list of names"),
         (TRACK + 'devices = ["a", "a"]\n', "devices = ['a', 'a'] must be names that are not blank, each once"),
-        (TRACK + 'device = "a"\ndevices = ["a"]\n', "give either device or devices, not both"),
+        (TRACK + 'device = "a"\ndevices = ["a"]\n', "device and devices are both given"),
         (TRACK + 'calibration = "a.tflite"\n', "track 'ovic': calibration needs device or devices"),
         (TRACK + 'holdout = "public"\n', "track 'ovic': holdout is the public test set"),
         (TRACK.replace("public", ""), "track 'ovic': testset is blank"),

@@ -20,10 +20,12 @@ _SHOWN_BEFORE = 16
 _SHOWN = 36
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
 _AS_CSV = "save its table as CSV in UTF-8, and give that file"
+_ZIP = b"PK\x03\x04"
+_START_OF_ZIP = 1 << 13
 _KINDS = {
     b"\x93NUMPY": "it is a NumPy array; in Python, "
     'numpy.savetxt("new.csv", numpy.load("FILE"), delimiter=",", fmt="%.10g") writes it as CSV',
-    b"PK\x03\x04": f"it is a workbook of Excel or another ZIP archive; unpack it, or {_AS_CSV}",
+    _ZIP: "it is a ZIP archive; unpack it, and give the file or folder in it",
     b"\xd0\xcf\x11\xe0": f"it is a workbook of Excel; {_AS_CSV}",
     b"PAR1": 'it is Parquet; in Python, pandas.read_parquet("FILE").to_csv("new.csv", index=False) '
     "writes it as CSV",
@@ -40,6 +42,19 @@ _KINDS = {
     b"\x80\x05": "it is a pickle of Python; write its content as CSV or JSON",
 }
 """First bytes of files that are not text, and what to do about them."""
+OF_BUNDLE = "manifest.dsse.json"
+"""The second file of a run's bundle; only bundles have it."""
+IS_BUNDLE = (
+    "it is the bundle of a run; `referee bundle verify` judges it again, and `referee run export` writes the run's "
+    "detections"
+)
+_IN_ZIP = {
+    OF_BUNDLE.encode(): IS_BUNDLE,
+    b"xl/": f"it is a workbook of Excel; {_AS_CSV}",
+    b"[Content_Types].xml": f"it is a workbook of Excel or another document of Office; {_AS_CSV}",
+    b"opendocument.spreadsheet": f"it is a workbook of LibreOffice; {_AS_CSV}",
+}
+"""Names near the beginning of ZIP archives."""
 
 
 Name = str | os.PathLike[str]
@@ -87,6 +102,10 @@ def read_text(path: Path) -> str:
 
 def binary_kind(path: Path, content: bytes) -> str | None:
     """Return what a file without text is by its first bytes, and what to do; None for any other file."""
+    if content.startswith(_ZIP):
+        for name, said in _IN_ZIP.items():
+            if name in content[:_START_OF_ZIP]:
+                return said
     for first, said in _KINDS.items():
         if content.startswith(first):
             return said.replace('"FILE"', json.dumps(str(path)))

@@ -10,11 +10,12 @@ import numpy as np
 
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.file_bytes import Name, file_bytes, path_of
+from lpirc_testsets.file_bytes import IS_BUNDLE, Name, file_bytes, path_of
 from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
 from lpirc_testsets.folder_content import (
     TEXT,
     XML,
+    is_bundle,
     is_run_export,
     kinds_in,
     mixed,
@@ -31,6 +32,7 @@ from lpirc_testsets.yolo_layout import (
     READ_AS_YOLO,
     has_pictures,
     is_label_text,
+    is_row_of_detections,
     pictures_by_name,
 )
 from lpirc_testsets.yolo_names import YAML
@@ -86,6 +88,8 @@ def declares_ids(path: Path) -> bool:
 
 def _read(path: Path, images: Path | None) -> GroundTruth:
     if is_folder(path):
+        if is_bundle(path):
+            raise TestSetError("ground-truth-unreadable", f"{path}: {IS_BUNDLE}")
         if is_there(path / MANIFEST):
             return _of_set(load_test_set(path))
         return _of_folder(path, images)
@@ -104,6 +108,11 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
             f"{path}: its lines are like YOLO's, which are read with the names of the classes and the images: "
             "name their folder"
         )
+        if is_row_of_detections(path):
+            sentence = (
+                f"{path}: its lines are seven numbers with corners in pixels, as those of detections are: "
+                "is it given in place of the ground truth?"
+            )
         raise TestSetError("ground-truth-unreadable", sentence)
     return csv_reader.read_csv(path)
 

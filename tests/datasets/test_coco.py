@@ -208,3 +208,17 @@ def test_an_existing_folder_is_not_overwritten(coco_source: CocoSource) -> None:
         imported(coco_source)
     assert caught.value.code == "testset-exists"
     assert check(coco_source.out) == ()
+
+
+def test_a_folder_with_none_of_the_images_is_told_in_one_sentence(
+    coco_source: CocoSource, jpeg: Callable[..., bytes]
+) -> None:
+    coco_source.add_image(7, "b/second.jpg", jpeg())
+    other = coco_source.out.parent / "other"
+    other.mkdir()
+    said = (
+        f"{other}: none of the . annotated images is in this folder; the first is '[ab]"
+    )
+    with pytest.raises(TestSetError, match=said) as caught:
+        import_coco(coco_source.write(), other, coco_source.out)
+    assert caught.value.sentence.endswith("give --images the folder that has them")

@@ -74,7 +74,9 @@ def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(tmp_path: Path) -> 
     ("content", "told"),
     [
         (b"\x93NUMPY\x01\0", "it is a NumPy array; in Python, numpy.savetxt("),
-        (b"PK\x03\x04\x14\0", "it is a workbook of Excel or another ZIP archive"),
+        (b"PK\x03\x04\x14\0", "it is a ZIP archive; unpack it"),
+        (b"PK\x03\x04\x14\0[Content_Types].xml", "it is a workbook of Excel or anot"),
+        (b"PK\x03\x04\x14\0 manifest.dsse.json", "it is the bundle of a run; `referee"),
         (b"PAR1\x15\0", "it is Parquet; in Python, pandas.read_parquet("),
         (b"\x1f\x8b\x08\0", "it is compressed by gzip; unpack it with gunzip"),
         (b"\xff\xd8\xff\xe0", "it is a JPEG image; give a file of text"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from lpirc_score.detections.files.findings import refuse
 from lpirc_score.detections.files.text import are_numbers, bare_cells, head_of
 from lpirc_score.errors import CodedError
+from lpirc_testsets.file_bytes import IS_BUNDLE
 from lpirc_testsets.folder import is_test_set
 from lpirc_testsets.folder_content import (
     CSV,
@@ -16,6 +17,7 @@ from lpirc_testsets.folder_content import (
     TABLE,
     TEXT,
     VOC_RESULTS,
+    is_bundle,
     is_run_export,
     is_voc_results,
     kinds_in,
@@ -111,7 +113,10 @@ def is_json(path: Path) -> bool:
 def _of_texts(texts: list[Path]) -> str:
     if not texts:
         return ""
-    return f"; the first line of {texts[0].name} does not begin with five numbers"
+    said = f"; the first line of {texts[0].name} does not begin with five numbers"
+    if _has_six_values(texts[0]):
+        return f"{said}; if they are VOC results, rename them like {NAME_OF_VOC}"
+    return said
 
 
 def _has_six_values(path: Path) -> bool:
@@ -126,8 +131,7 @@ def _of_folder(folder: Path) -> Recognised:
         for name in OF_EXPORT:
             if is_file(folder / name):
                 return recognised(folder / name)
-    if is_test_set(folder):
-        refuse(folder, "it is a test set, which is ground truth, and no detections")
+    _refuse_others(folder)
     kinds = kinds_in(folder)
     if len(kinds) > 1:
         refuse(folder, mixed(folder, kinds).removeprefix(f"{folder}: "))
@@ -145,6 +149,17 @@ def _of_folder(folder: Path) -> Recognised:
         refuse(folder, f"{holds}, which is ground truth, and no detections")
     why = f"the folder is {READ_AS_YOLO}"
     return _with_others(Recognised(Form.YOLO, why, folder, tuple(files)))
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise `CodedError` for a test set and for a bundle."""
+    if is_test_set(folder):
+        refuse(
+            folder,
+            "it is a test set, which is ground truth, and no detections",
+        )
+    if is_bundle(folder):
+        refuse(folder, IS_BUNDLE)
 
 
 def _with_others(found: Recognised) -> Recognised:

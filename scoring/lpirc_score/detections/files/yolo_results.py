@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import INVERTED, refuse
-from lpirc_score.detections.files.forms import OF_YOLO, Recognised
+from lpirc_score.detections.files.forms import NAME_OF_VOC, OF_YOLO, Recognised
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.several_files import Read, Row, RowOf, read_rows_of
 from lpirc_score.detections.files.text import numbers
@@ -49,6 +49,7 @@ def read_yolo_results(
     labels = found.path / LABELS if is_folder(found.path / LABELS) else found.path
     categories = _categories(found.path, labels, ground_truth, finders)
     files, left_out = _files(found, labels, finders)
+    _refuse_named_by_class(found.path, files, labels, finders)
     texts: dict[int, Path] = {}
 
     def rows_of(file: Path) -> RowOf:
@@ -106,6 +107,27 @@ def _files(
                 f"{file}: left out, since its first line is not {OF_YOLO} and no image has its name"
             )
     return sorted(files), left_out
+
+
+def _refuse_named_by_class(
+    folder: Path,
+    files: list[Path],
+    labels: Path,
+    finders: Finders,
+) -> None:
+    """Raise `CodedError` if the files have the names of classes: these are VOC results with names of another form."""
+    classes = finders.categories.names.named
+    if not all(file.stem in classes for file in files):
+        return
+    names = [name_of_text(file, labels) for file in files]
+    if any(_names_image(name, finders) for name in names):
+        return
+    first = files[0]
+    wanted = NAME_OF_VOC.replace("CLASS", first.stem)
+    refuse(
+        folder,
+        f"its files are named by class, such as {first.name}; if they are VOC results, rename them like {wanted}",
+    )
 
 
 def _names_image(name: str, finders: Finders) -> bool:

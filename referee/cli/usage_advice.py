@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.suggestions import otherwise
+from lpirc_score.cli.suggestions import options_of, otherwise
 
 NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
@@ -45,7 +45,7 @@ def with_advice(error: click.UsageError) -> click.UsageError:
     """Return the error with what the command takes, for an argument or option too many, and an option missing."""
     ctx = error.ctx
     if ctx is None or isinstance(ctx.command, click.Group):
-        return _with_contest_behind(error)
+        return _with_option_behind(error)
     if isinstance(error, click.NoSuchOption):
         return _with_options(error, ctx)
     if isinstance(error, click.MissingParameter):
@@ -54,13 +54,17 @@ def with_advice(error: click.UsageError) -> click.UsageError:
     return error if found is None else _surplus(found["given"], ctx)
 
 
-def _with_contest_behind(error: click.UsageError) -> click.UsageError:
-    """Return the error; for --contest between a group and its command, say where it stands."""
-    if not isinstance(error, click.NoSuchOption) or error.option_name != CONTEST:
+def _with_option_behind(error: click.UsageError) -> click.UsageError:
+    """Return the error; for an option between a group and its command, say where it stands, and name the commands."""
+    ctx = error.ctx
+    if ctx is None or not isinstance(error, click.NoSuchOption):
         return error
-    path = "" if error.ctx is None else error.ctx.command_path
-    words = f"Write it behind the command: {path} COMMAND {CONTEST}"
-    return click.UsageError(f"{error.message} {words}", error.ctx)
+    form = f"{ctx.command_path} COMMAND"
+    words = f"Write it behind the command: {form} {CONTEST}"
+    if error.option_name != CONTEST and isinstance(ctx.command, click.Group):
+        names = ", ".join(ctx.command.list_commands(ctx))
+        words = f"Write a command first, then its options: {form}; the commands are {names}."
+    return click.UsageError(f"{error.message} {words}", ctx)
 
 
 def _with_option_shown(
@@ -92,12 +96,7 @@ def _with_options(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     elif re.fullmatch(r"-\d", name):
         advice = "A number below 0 has no meaning here."
     elif not error.possibilities:
-        known = ctx.command.params
-        options = [
-            one for one in known if isinstance(one, click.Option) and not one.hidden
-        ]
-        names = ", ".join(max(one.opts, key=len) for one in options)
-        advice = f"The options are {names}.{_note(ctx)}"
+        advice = f"{options_of(ctx)}{_note(ctx)}"
     return click.UsageError(f"{error.message} {advice}", ctx) if advice else error
 
 

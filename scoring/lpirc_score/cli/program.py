@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.score_command import score
-from lpirc_score.cli.suggestions import otherwise, suggest_meant
+from lpirc_score.cli.suggestions import options_of, otherwise, suggest_meant
 from lpirc_score.errors import CodedError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
@@ -46,10 +46,10 @@ def _with_way_out(error: click.UsageError) -> click.UsageError:
     """Return the error; for an option that is like none, say how to write what it means."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
-    way_out = "" if error.possibilities else otherwise(error.option_name, error.ctx)
-    return (
-        click.UsageError(f"{error.message} {way_out}", error.ctx) if way_out else error
-    )
+    if error.possibilities:
+        return error
+    way_out = otherwise(error.option_name, error.ctx) or options_of(error.ctx)
+    return click.UsageError(f"{error.message} {way_out}", error.ctx)
 
 
 @contextmanager

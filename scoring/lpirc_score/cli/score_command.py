@@ -22,6 +22,7 @@ from lpirc_score.analysis.selection import Part, leave_out
 from lpirc_score.cli.analysis_options import Asked, analysis_options
 from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
+from lpirc_score.cli.given_truth import read_given_truth
 from lpirc_score.cli.mask_scores import mask_options
 from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.score_comparison import (
@@ -52,7 +53,6 @@ from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
-from lpirc_testsets import read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.ground_truth_reader import declares_ids
 from lpirc_testsets.truth_digest import truth_digest
@@ -179,7 +179,7 @@ class _Scorer:
         self._blacklist = blacklist
         self._engine = engine
         self._iou = iou
-        self._truth = read_ground_truth(ground_truth, images)
+        self._truth = read_given_truth(ground_truth, images)
         repeated = repeated_in(ground_truth, self._truth)
         if repeated is not None:
             _warn(repeated)

@@ -45,12 +45,40 @@ def otherwise(name: str, context: click.Context) -> str:
     options = context.command.get_params(context)
     arguments = [one for one in options if isinstance(one, click.Argument)]
     called = name.lstrip("-").replace("-", "_")
-    if any(one.name == called for one in arguments):
-        form = [context.command_path, *(one.make_metavar(context) for one in arguments)]
-        return f"Write it without {name}: {' '.join(form)}"
-    if name in OUTPUTS and any(one.name == "as_json" for one in options):
+    if any(called in _names_of(one) for one in arguments):
+        shown = [one.make_metavar(context) for one in arguments]
+        form = " ".join([context.command_path, *shown])
+        return f"Write it without {name}: {form}"
+    has_json = any(one.name == "as_json" for one in options)
+    if name in OUTPUTS and has_json:
         return f"The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
     return ""
+
+
+def options_of(context: click.Context) -> str:
+    """Return the sentence that lists the options of a command."""
+    names = [
+        max(option.opts, key=len)
+        for option in context.command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    return f"The options are {', '.join(names)}."
+
+
+def _names_of(argument: click.Argument) -> set[str]:
+    """Return the names by which people may give an argument as an option: ground_truth is gt, too."""
+    name = argument.name or ""
+    words = name.split("_")
+    found = {
+        name,
+        name.removesuffix("s"),
+        "".join(words),
+        words[-1],
+    }
+    if len(words) > 1:
+        initials = (word[0] for word in words)
+        found.add("".join(initials))
+    return found
 
 
 def _long_options(context: click.Context) -> list[str]:

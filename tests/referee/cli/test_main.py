@@ -211,3 +211,12 @@ def test_contest_where_it_does_not_stand_leads_to_where_it_does(
     ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert ran.stderr.endswith(told)
+
+
+def test_an_option_between_a_group_and_its_command_leads_to_the_form() -> None:
+    ran = CliRunner().invoke(
+        main, ["testset", "import", "--format", "coco", "a", "b"], prog_name="referee"
+    )
+    assert ran.exit_code == 2
+    said = "No such option '--format'. Write a command first, then its options: referee testset import COMMAND; the"
+    assert f"{said} commands are classes, coco, " in ran.stderr

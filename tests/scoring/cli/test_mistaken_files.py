@@ -22,7 +22,7 @@ RESULTS = '[{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5
     [
         ("found.csv", "it has confidences, as detections have: is it given in place"),
         ("found.json", "a list, as detections in COCO's form are, and no ground truth"),
-        ("empty.csv", "empty.csv: the file is empty\n"),
+        ("empty.csv", "empty.csv: the file is empty. truth.csv is ground truth"),
         ("manifest.json", "it is the manifest of a test set; name its folder, ."),
     ],
 )
@@ -165,3 +165,27 @@ def test_nothing_is_written_over_what_is_read_or_into_a_set(
     assert told in ran.stderr
     after = {one: one.is_file() and one.read_bytes() for one in tmp_path.rglob("*")}
     assert after == before
+
+
+@pytest.mark.parametrize("text", ["password", FOUND, "1 1 0.9 1 2 30 40\n"])
+def test_swapped_arguments_are_told_with_the_command_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path("found.txt").write_text(text)
+    done = CliRunner().invoke(main, ["found.txt", "truth.csv"], prog_name="lpirc-score")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("lpirc-score: GROUND_TRUTH found.txt: ")
+    assert done.stderr.endswith(
+        " truth.csv is ground truth, which stands first: lpirc-score truth.csv found.txt\n"
+    )
+
+
+def test_a_refused_list_of_images_is_not_called_ground_truth(tmp_path: Path) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text(TRUTH)
+    given = [str(truth), str(truth), "--images", str(tmp_path / "none.csv")]
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == 1
+    assert "GROUND_TRUTH" not in done.stderr

@@ -59,7 +59,12 @@ def test_installed_it_is_a_command(files: list[str]) -> None:
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("--host", "No such option '--host'.\n"),
+        ("--host", "No such option '--host'. The options are --images, --blacklist, "),
+        (
+            "--gt",
+            "No such option '--gt'. Write it without --gt: lpirc-score GROUND_TRUTH DETECTIONS...\n",
+        ),
+        ("--detection", "Write it without --detection: lpirc-score GROUND_TRUTH DE"),
         ("--met", "No such option '--met'. Did you mean '--metric'?\n"),
         ("--metrik", "No such option '--metrik'. Did you mean '--metric'?\n"),
     ],

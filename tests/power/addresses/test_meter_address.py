@@ -88,6 +88,8 @@ def test_the_forms_of_an_address(address: str) -> None:
     [
         ("", "`meter --help` lists the forms"),
         ("a meter", "`meter --help` lists the forms"),
+        ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
+        ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),
         (
             "meter",
             "Perhaps TCPIP::meter::INSTR is meant; `meter --help` lists the forms.",

@@ -33,5 +33,10 @@ def test_another_spelling_of_the_loopback_is_no_address_of_a_station(host: str) 
         require_addresses(Path("hall"), config_of(address))
 
 
+def test_a_load_that_cannot_be_is_told_before_a_run_is_armed() -> None:
+    with pytest.raises(RefereeError, match=r"'two': meter 'sim:load=abc' is not the"):
+        require_addresses(Path("hall"), config_of("sim:load=abc"))
+
+
 def test_good_addresses_pass() -> None:
     require_addresses(Path("hall"), config_of("TCPIP::192.168.1.20::INSTR"))

@@ -145,9 +145,8 @@ def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recordin
             if header:
                 continue
         if len(fields) != width:
-            what = (
-                f"{len(fields)} values instead of {width}{_why(fields, header_names)}"
-            )
+            values = "1 value" if len(fields) == 1 else f"{len(fields)} values"
+            what = f"{values} instead of {width}{_why(fields, header_names)}"
             raise _bad(path, line, what)
         _add(recording, line, [fields[column] for column in order])
     return recording

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.suggestions import options_of, otherwise
+from referee.cli.output_paths import FolderToMake
 
 NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
@@ -117,7 +118,9 @@ def _surplus(given: str, ctx: click.Context) -> click.UsageError:
     said = f"The argument{several} {given!r} {verb} too many;"
     if way := _as_option(ctx, given):
         return click.UsageError(f"{said} {way}", ctx)
-    return click.UsageError(f"{said} {_form(ctx)}.{_note(ctx)}", ctx)
+    takes_arguments = any(isinstance(p, click.Argument) for p in ctx.command.params)
+    options = "" if takes_arguments else f" {options_of(ctx)}"
+    return click.UsageError(f"{said} {_form(ctx)}.{options}{_note(ctx)}", ctx)
 
 
 def _as_option(ctx: click.Context, given: str) -> str:
@@ -129,10 +132,18 @@ def _as_option(ctx: click.Context, given: str) -> str:
         quoted = shlex.quote(given)
         if given == name.lstrip("-"):
             return f"an option begins with --: {_call(ctx)} {name}"
-        if (name == "--port" and given.isdecimal()) or (
-            one.metavar == "URL" and given.startswith(_WEB)
+        if (
+            (name == "--port" and given.isdecimal())
+            or (one.metavar == "URL" and given.startswith(_WEB))
+            or (name == "--testset" and Path(given, "manifest.json").is_file())
         ):
             return f"it is given as: {_call(ctx)} {name} {quoted}"
+    if Path(given).exists():
+        return ""
+    for one in ctx.command.params:
+        if isinstance(one, click.Option) and isinstance(one.type, FolderToMake):
+            new = f"{max(one.opts, key=len)} {shlex.quote(given)}"
+            return f"a new folder is given as: {_call(ctx)} {new}"
     return ""
 
 

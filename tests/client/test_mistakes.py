@@ -271,7 +271,7 @@ def test_a_certificate_of_no_use_is_refused_before_the_password_is_sent(
     [
         ("", "it holds no detections, so a run would have the accuracy 0"),
         (HEADER, "it holds no detections, so a run would have the accuracy 0"),
-        (HEADER.replace(",", ";") + ROW, "line 1: 1 values instead of 7; semicolons"),
+        (HEADER.replace(",", ";") + ROW, "line 1: 1 value instead of 7; semicolons"),
         ("1;7;0,5;1;2;3;4\n", "line 1: 2 values instead of 7; semicolons"),
         ("1,7,1,2,3,4\n", "which are image, category, confidence, xmin, ymin, xmax"),
         ('[{"image_id": 1}]\n', "line 1: this seems to be JSON; give CSV"),

@@ -15,7 +15,7 @@ from referee.cli.shared_options import any_path
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.contest_text import BACKUP_FOLDER
-from referee.presence import is_file, is_folder
+from referee.presence import is_file
 
 
 @click.command()
@@ -72,9 +72,10 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
     if len(places) != 2:
         raise click.UsageError("Give the backup's FILE and the FOLDER to make.")
     file, folder = places
-    if is_folder(file) and is_file(folder):
-        words = f"{file} is a folder, and {folder} a file: give the backup first"
-        raise click.UsageError(f"{words}, then the folder to make.")
+    if is_file(folder) and not is_file(file):
+        turned = shlex.join(["referee", "restore", str(folder), str(file)])
+        words = f"{folder} is a file, and stands in the place of the folder to make"
+        raise click.UsageError(f"{words}; give the backup first: {turned}")
     folder_to_make.convert(folder, None, click.get_current_context())
     with _named(folder):
         contest, former, missing = contest_copy.restore(

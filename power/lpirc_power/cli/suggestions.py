@@ -39,7 +39,7 @@ def suggest_meant(error: click.UsageError) -> None:
 
 
 def _otherwise(name: str, context: click.Context) -> str:
-    """Return how to write what an unknown option means: an argument, or the file that takes the output."""
+    """Return how to write what an unknown option means: an argument, or the file of the output; else the options."""
     options = context.command.get_params(context)
     arguments = [one for one in options if isinstance(one, click.Argument)]
     called = name.lstrip("-").replace("-", "_")
@@ -48,7 +48,13 @@ def _otherwise(name: str, context: click.Context) -> str:
         return f" Write it without {name}: {' '.join(form)}"
     if name in OUTPUTS and any(one.name == "as_json" for one in options):
         return f" The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
-    return ""
+    if isinstance(context.command, click.Group):
+        return (
+            f" Options stand behind the command: {context.command_path} COMMAND {name}"
+        )
+    shown = (one for one in options if isinstance(one, click.Option) and not one.hidden)
+    names = ", ".join(max(one.opts, key=len) for one in shown)
+    return f" The options are {names}."
 
 
 def _long_options(context: click.Context) -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from lpirc_power.addresses.meter_address import (
     standing,
 )
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterError
+from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Identity, IntegratorState, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.operating_system import HAS_PTYS
@@ -88,8 +89,6 @@ def test_the_forms_of_an_address(address: str) -> None:
     [
         ("", "`meter --help` lists the forms"),
         ("a meter", "`meter --help` lists the forms"),
-        ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
-        ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),
         (
             "meter",
             "Perhaps TCPIP::meter::INSTR is meant; `meter --help` lists the forms.",
@@ -179,6 +178,21 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(
     assert repr(address) in caught.value.sentence
     assert "\n" not in caught.value.sentence
     assert len(caught.value.sentence) < 200
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
+        ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),
+    ],
+)
+def test_a_wrong_load_is_told_when_the_address_is_entered(
+    address: str,
+    said: str,
+) -> None:
+    with pytest.raises(MeterAddressError, match=re.escape(said)):
+        MeterAddress(address)
 
 
 def test_a_meter_at_home_keeps_its_integral_from_link_to_link(

@@ -149,7 +149,10 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
     ("arguments", "told"),
     [
         (["list"], "No such command 'list'. The commands are certify, check, "),
-        (["record", "sim:", "--name", "x"], "No such option '--name'.\n"),
+        (
+            ["record", "sim:", "--name", "x"],
+            "No such option '--name'. The options are --output, ",
+        ),
         (
             ["record", "sim:", "-o", "x", "sh", "--version"],
             "'--version'. If it is an option of sh, write -- before sh.",
@@ -185,6 +188,14 @@ def test_only_a_name_that_may_be_meant_is_suggested(
     [
         (("--duration", "abc"), "'abc' is not a number; its unit is S.\n"),
         (("--repeat", "two"), "'two' is not a whole number.\n"),
+        (
+            ("--duration", "1m30s"),
+            "'1m30s' is not a number; its unit is S; write 90.\n",
+        ),
+        (
+            ("--duration", "0:10:00"),
+            "'0:10:00' is not a number; its unit is S; write 600.\n",
+        ),
         (("--duration", "1min"), "'1min' is not a number; its unit is S; write 60.\n"),
         (("--duration", "0,5"), "its unit is S; write 0.5.\n"),
         (("--update", "250ms"), "its unit is S; write 0.25.\n"),

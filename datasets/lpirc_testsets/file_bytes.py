@@ -10,6 +10,7 @@ import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
+from lpirc_testsets.close_names import closest
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
 from lpirc_testsets.presence import is_file, is_folder, is_there
@@ -22,6 +23,7 @@ IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
 _AS_CSV = "save its table as CSV in UTF-8, and give that file"
 _ZIP = b"PK\x03\x04"
 _START_OF_ZIP = 1 << 13
+_START_OF_TEXT = 1 << 10
 _KINDS = {
     b"\x93NUMPY": "it is a NumPy array; in Python, "
     'numpy.savetxt("new.csv", numpy.load("FILE"), delimiter=",", fmt="%.10g") writes it as CSV',
@@ -92,7 +94,7 @@ def read_text(path: Path) -> str:
         return utf8_text(path, file_bytes(path))
     except FileNotFoundError as error:
         raise TestSetError(
-            "ground-truth-missing", f"{path}: no such file; check the path"
+            "ground-truth-missing", f"{path}: {no_such_file(path)}"
         ) from error
     except OSError as error:
         raise TestSetError(
@@ -109,7 +111,22 @@ def binary_kind(path: Path, content: bytes) -> str | None:
     for first, said in _KINDS.items():
         if content.startswith(first):
             return said.replace('"FILE"', json.dumps(str(path)))
+    zeros = content[:_START_OF_TEXT].count(b"\0")
+    if zeros > 1 and not is_utf16(content):
+        return "it is no text but a binary file, such as a model; give a file of text"
     return None
+
+
+def no_such_file(path: Path) -> str:
+    """Return what to say of a file that is not there: the file beside it that may be meant, if one is."""
+    try:
+        beside = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return f"no such file; its folder {path.parent} is not there, either"
+    meant = closest(path.name, beside)
+    if meant is None:
+        return "no such file; check the path"
+    return f"no such file; did you mean {path.with_name(meant)}?"
 
 
 def utf8_text(path: Path, content: bytes) -> str:

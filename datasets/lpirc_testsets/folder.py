@@ -27,6 +27,8 @@ from lpirc_testsets.values import is_name, json_value, shown
 
 FORMAT = "lpirc-testset"
 VERSION = 1
+CONTEST = "contest.toml"
+"""The settings in a contest's folder."""
 MANIFEST = "manifest.json"
 GROUND_TRUTH = "ground_truth.json"
 IMAGES = "images"
@@ -259,10 +261,10 @@ def _manifest_text(folder: Path) -> str:
         if not is_folder(folder):
             raise TestSetError("testset-missing", f"{folder}: {not_a_folder(folder)}")
         if not is_file(path):
-            raise TestSetError(
-                "testset-not-a-testset",
-                f"{folder}: no {MANIFEST} in it, so it is not a test set; make one with testset import",
-            )
+            said = f"no {MANIFEST} in it, so it is not a test set; make one with referee testset import"
+            if is_file(folder / CONTEST):
+                said = f"it is a contest; its test set is the folder that the line testset in {folder / CONTEST} names"
+            raise TestSetError("testset-not-a-testset", f"{folder}: {said}")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise TestSetError("testset-damaged", f"{path}: {error.strerror}") from error

@@ -11,7 +11,7 @@ import numpy as np
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import IS_BUNDLE, Name, file_bytes, path_of
-from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
+from lpirc_testsets.folder import CONTEST, MANIFEST, TestSet, load_test_set
 from lpirc_testsets.folder_content import (
     TEXT,
     XML,
@@ -101,6 +101,11 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
             f"such as {LABELS}/val beside it"
         )
         raise TestSetError("ground-truth-unreadable", sentence)
+    if path.suffix.lower() == ".xml" and is_file(path):
+        sentence = (
+            f"{path}: it is one annotation of VOC; name its folder, {path.parent}"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     if is_file(path) and path.stat().st_size and is_label_text(path):
@@ -128,7 +133,7 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     try:
         return _of_set(load_test_set(path))
     except TestSetError as error:
-        if error.code != "testset-not-a-testset":
+        if error.code != "testset-not-a-testset" or is_file(path / CONTEST):
             raise
         hint = "there are no annotations (XML) and no YOLO texts in it either"
         if kinds or is_run_export(path):

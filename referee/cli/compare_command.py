@@ -11,6 +11,7 @@ import click
 
 from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
+from referee.cli.output_paths import FILE_FORMATS
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -32,13 +33,27 @@ def _two(
     ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Check that two runs are named."""
+    for one in value:
+        if not one.isdecimal() and Path(one).suffix.lower() in FILE_FORMATS:
+            raise click.UsageError(_of_file(one), ctx)
     if len(value) != 2:
         named = ", ".join(map(repr, value))
         advice = "name two, as in: referee compare 1 2"
         raise click.UsageError(
             f"Two runs are compared, not {len(value)} ({named}); {advice}", ctx
         )
+    if value[0] == value[1] and value[0].isdecimal():
+        sentence = f"{value[0]} is given twice; name two different runs."
+        raise click.UsageError(sentence, ctx)
     return value
+
+
+def _of_file(name: str) -> str:
+    """Return why a file is no run: after --html and --csv people write the file of the output."""
+    return (
+        f"{name} is a file, and runs are compared by number: referee compare 1 2. For files of detections: referee "
+        f"score GROUND_TRUTH FILE FILE. To keep the output in a file, write > {shlex.quote(name)}"
+    )
 
 
 @click.command()

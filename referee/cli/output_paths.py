@@ -61,7 +61,7 @@ class FolderToMake(Place):
         """Return why it is no such folder, as the end of a sentence that begins with the path, or ""."""
         if is_there(path) and not is_folder(path):
             return f"is a file, and a folder is needed; {ELSEWHERE}"
-        return super().problem_of(path)
+        return _called_like_file(path) or super().problem_of(path)
 
 
 class OutputPath(Place):
@@ -79,10 +79,7 @@ class ResultsFolder(OutputPath):
         """Return why it is no such folder, as the end of a sentence that begins with the path, or ""."""
         if is_file(path):
             return f"is a file, and a folder is needed; {ELSEWHERE}"
-        if path.suffix.lower() in FILE_FORMATS and not is_folder(path):
-            better = path.with_suffix("")
-            return f"is called like a file, and a folder is made; write {better}"
-        return super().problem_of(path)
+        return _called_like_file(path) or super().problem_of(path)
 
 
 class PageFile(OutputPath):
@@ -105,6 +102,13 @@ class ZipFile(OutputPath):
         if path.suffix.lower() in OTHER_FORMATS:
             return f"ends in {path.suffix}, but a zip is written; end it in {ZIP}"
         return super().problem_of(path)
+
+
+def _called_like_file(path: Path) -> str:
+    if path.suffix.lower() in FILE_FORMATS and not is_folder(path):
+        better = path.with_suffix("")
+        return f"is called like a file, and a folder is made; write {better}"
+    return ""
 
 
 def _problem_in_contest(place: Path) -> str:

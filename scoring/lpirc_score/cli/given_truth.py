@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from lpirc_testsets import GroundTruth, TestSetError, read_ground_truth
+from lpirc_testsets.presence import is_there
 
 
 def read_given_truth(
@@ -25,6 +26,8 @@ def read_given_truth(
             sentence = f"GROUND_TRUTH {sentence}"
             if swapped:
                 sentence = f"{sentence}{joint}{swapped}"
+        elif images is not None and sentence.startswith(str(images)):
+            sentence = f"--images {sentence}"
         raise TestSetError(error.code, sentence, error.problems) from error
 
 
@@ -38,8 +41,10 @@ def _swapped(
     for file in detections:
         if not _is_truth(file, images):
             continue
-        others = (one for one in detections if one != file)
-        files = shlex.join(map(str, (file, ground_truth, *others)))
+        others = [one for one in detections if one != file]
+        if is_there(ground_truth):
+            others.insert(0, ground_truth)
+        files = shlex.join(map(str, (file, *others)))
         command = f"{context.command_path} {files}"
         return f"{file} is ground truth, which stands first: {command}"
     return ""

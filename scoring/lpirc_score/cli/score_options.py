@@ -29,6 +29,8 @@ class AnyPath(click.Path):
         ctx: click.Context | None,
     ) -> Any:
         """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout."""
+        if value == "":
+            self.fail("the name of the file or folder is empty; write it", param, ctx)
         if str(value) == "-":
             self.fail("- is not a file; name one", param, ctx)
         if _ADDRESS.match(str(value)):

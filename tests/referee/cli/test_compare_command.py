@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from lpirc_testsets import read_ground_truth
+from referee.cli.main import main
 from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.store.records import RunState
@@ -155,6 +157,20 @@ def test_a_run_that_cannot_be_compared_is_told(
     assert result.stdout == ""
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("a.csv b.csv", "For files of detections: referee score GROUND_TRUTH FILE F"),
+        ("1 2 --html out.html", "keep the output in a file, write > out.html\n"),
+        ("1 1", "1 is given twice; name two different runs.\n"),
+    ],
+)
+def test_what_is_no_pair_of_runs_is_told(given: str, told: str) -> None:
+    ran = CliRunner().invoke(main, ["compare", *given.split()])
+    assert ran.exit_code == 2
+    assert told in ran.stderr
 
 
 def test_a_contest_without_runs_is_said_to_have_none(

@@ -54,6 +54,7 @@ def test_the_folder_of_a_contest_and_its_own_folders_are_refused(
         ),
         (["bundle", "export", "1", "-o", "day"], "day is the folder of a contest; "),
         (["run", "export", "1", "--out", "day"], "day is the folder of a contest; "),
+        (["testset", "synthesize", "--out", "s.zip"], "and a folder is made; write s."),
         (["init", "set/day", "--yes"], "set/day is in the test set "),
         (["restore", "b.zip", "set/day"], "set/day is in the test set "),
         (["restore", "day", "b.zip"], "the backup first: referee restore b.zip day"),

@@ -189,3 +189,38 @@ def test_a_refused_list_of_images_is_not_called_ground_truth(tmp_path: Path) -> 
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 1
     assert "GROUND_TRUTH" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("truth.csv found.cvs", "found.cvs: no such file; did you mean found.csv?\n"),
+        ("score truth.csv found.csv", "stands first: lpirc-score truth.csv found.csv\n"),
+        ("a.xml found.csv", "a.xml: it is one annotation of VOC; name its folder, .\n"),
+        ("day found.csv", "its test set is the folder that the line testset in day/contest.toml names\n"),
+        ("truth.csv day", "day: it is a contest; `referee run export RUN --contest"),
+        ("truth.csv yolo.txt", "(five values: YOLO's texts are given by their folder"),
+        ("truth.csv found.csv --images 200", "lpirc-score: --images 200: no such file"),
+        ("day/contest.toml found.csv", '"image,class,xmin,ymin,xmax,ymax,difficult"\n'),
+    ],
+)  # fmt: skip
+def test_the_right_file_in_the_wrong_place_leads_to_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path("found.csv").write_text(FOUND)
+    Path("yolo.txt").write_text("0 .5 .5 .1 .1\n")
+    Path("a.xml").write_text("<annotation>")
+    Path("day").mkdir()
+    Path("day/contest.toml").write_text('id = "ca91"   # do not copy it; another\n')
+    done = CliRunner().invoke(main, words.split(), prog_name="lpirc-score")
+    assert done.exit_code == 1
+    assert told in done.stderr
+
+
+def test_an_empty_name_is_not_the_present_folder(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").write_text(TRUTH)
+    done = CliRunner().invoke(main, ["", str(tmp_path / "truth.csv")])
+    assert done.exit_code == 2
+    assert "'GROUND_TRUTH': the name of the file or folder is empty" in done.stderr

@@ -10,7 +10,7 @@ from lpirc_score.detections.files.findings import refuse
 from lpirc_score.detections.files.text import are_numbers, bare_cells, head_of
 from lpirc_score.errors import CodedError
 from lpirc_testsets.file_bytes import IS_BUNDLE
-from lpirc_testsets.folder import is_test_set
+from lpirc_testsets.folder import CONTEST, is_test_set
 from lpirc_testsets.folder_content import (
     CSV,
     JSON,
@@ -26,7 +26,7 @@ from lpirc_testsets.folder_content import (
 )
 from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder
-from lpirc_testsets.yolo_layout import READ_AS_YOLO, texts_below
+from lpirc_testsets.yolo_layout import OF_BOX, READ_AS_YOLO, texts_below
 
 OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
 """What `referee run export` may write, the first choice first; all hold the same rows."""
@@ -36,6 +36,7 @@ OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
 _SIX = (
     f"six values: VOC results need a name like {NAME_OF_VOC}, YOLO's texts their folder"
 )
+_FIVE = "five values: YOLO's texts are given by their folder, and without a confidence they are ground truth"
 _NOTHING = (
     "no detections are in this folder: no YOLO texts, VOC results, "
     "COCO JSON, CSV or Parquet"
@@ -94,6 +95,8 @@ def recognised(path: Path) -> Recognised:
     found = text_form(path)
     if found.form is Form.ROWS and _has_six_values(path):
         return replace(found, why=_SIX)
+    if found.form is Form.ROWS and _is_of_yolo(path):
+        return replace(found, why=_FIVE)
     return found
 
 
@@ -124,6 +127,13 @@ def _has_six_values(path: Path) -> bool:
     first = next((line for line in lines if line.strip()), "")
     cells = bare_cells(first)
     return len(cells) == len(OF_VOC.split()) and are_numbers(cells[1:])
+
+
+def _is_of_yolo(path: Path) -> bool:
+    """Return True if the first line has the five numbers of YOLO's ground truth."""
+    first = head_of(path).lstrip().partition("\n")[0]
+    cells = bare_cells(first)
+    return len(cells) == OF_BOX and are_numbers(cells)
 
 
 def _of_folder(folder: Path) -> Recognised:
@@ -160,6 +170,11 @@ def _refuse_others(folder: Path) -> None:
         )
     if is_bundle(folder):
         refuse(folder, IS_BUNDLE)
+    if is_file(folder / CONTEST):
+        refuse(
+            folder,
+            "it is a contest; `referee run export RUN --contest FOLDER` writes the detections of a run",
+        )
 
 
 def _with_others(found: Recognised) -> Recognised:

@@ -18,9 +18,11 @@ from lpirc_testsets.file_bytes import (
     IS_UTF16,
     binary_kind,
     is_utf16,
+    no_such_file,
     read_text,
     require_regular,
 )
+from lpirc_testsets.system_failures import reason_of
 from lpirc_testsets.values import text_number
 
 Numbered = Iterator[tuple[int, list[str]]]
@@ -35,8 +37,10 @@ def head_of(path: Path) -> str:
         require_regular(path)
         with path.open("rb") as file:
             head = file.read(1 << 16)
+    except FileNotFoundError:
+        refuse(path, no_such_file(path))
     except OSError as error:
-        refuse(path, error.strerror or "cannot be read")
+        refuse(path, reason_of(error))
     if not head.strip():
         refuse(path, "the file is empty")
     if kind := binary_kind(path, head):

@@ -11,7 +11,8 @@ import pytest
 from tests.slow import LIST, slow_modules
 
 ROOT = Path(__file__).parents[1]
-SLOW, FAST = "tests/test_audit.py", "tests/test_lines.py"
+SLOW = "tests/test_audit.py"
+FAST = "tests/test_lines.py"
 RESULTS = """<testsuites><testsuite>
 <testcase classname="tests.power.test_day" name="test_a" time="0.1"/>
 <testcase classname="tests.power.test_day" name="test_b" time="1.3"/>

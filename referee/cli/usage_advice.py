@@ -30,7 +30,7 @@ def one_too_many(ctx: click.Context, given: str) -> str:
     if named and not is_folder:
         ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
         return f"{said} write what it is: {ways}, or --contest {quoted}"
-    folder = f"{ctx.command_path} --contest {quoted}"
+    folder = f"{_call(ctx)} --contest {quoted}"
     texts = [one for one in ctx.command.params if one.name in OF_WORDS]
     if texts:
         option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'

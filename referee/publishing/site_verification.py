@@ -66,6 +66,9 @@ def _require_site(folder: Path) -> None:
     quoted = shlex.quote(str(folder))
     if not is_there(folder):
         words = f"There is no folder {folder}; name the folder that `referee publish` wrote, or a copy of it."
+    elif is_file(folder.parent / MANIFEST):
+        site = shlex.quote(str(folder.parent))
+        words = f"{folder} is a file of a site; name its folder: referee verify {site}"
     elif is_file(folder):
         words = f"{folder} is a file, and a site is a folder; a bundle is verified by: referee bundle verify {quoted}"
     elif is_file(folder / CONFIG_NAME):

@@ -25,6 +25,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Driver, Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
+from lpirc_power.presence import is_folder
 from lpirc_power.scheme import Scheme
 from lpirc_power.visa.resources import VISA_WORDS, wrong
 
@@ -276,6 +277,9 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         return plugin.scheme(rest)
     except MeterAddressError as error:
         name = _scheme_name(address)
+        if is_visa and is_folder(Path(address)):
+            words = "It is a folder; `meter --help` lists the forms of an address."
+            raise wrong(address, words) from None
         if is_visa and _names_file(address):
             raise _file_given(address) from None
         if is_visa and name is not None:

@@ -52,9 +52,14 @@ def _otherwise(name: str, context: click.Context) -> str:
         return (
             f" Options stand behind the command: {context.command_path} COMMAND {name}"
         )
-    shown = (one for one in options if isinstance(one, click.Option) and not one.hidden)
-    names = ", ".join(max(one.opts, key=len) for one in shown)
-    return f" The options are {names}."
+    return f" The options are {options_of(context)}."
+
+
+def options_of(context: click.Context) -> str:
+    """Return the names of a command's options, as a list in a sentence."""
+    options = context.command.get_params(context)
+    shown = [one for one in options if isinstance(one, click.Option)]
+    return ", ".join(max(one.opts, key=len) for one in shown if not one.hidden)
 
 
 def _long_options(context: click.Context) -> list[str]:

@@ -7,6 +7,8 @@ import shlex
 
 import click
 
+from lpirc_power.cli.suggestions import options_of
+
 LONGEST = 60
 _BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
 _JSON = "as_json"
@@ -32,5 +34,7 @@ def with_form(error: click.UsageError) -> click.UsageError:
         if isinstance(one, click.Argument)
     ]
     form = " ".join([context.command_path, "[OPTIONS]", *arguments])
+    if not arguments:
+        form += f", with the options {options_of(context)}."
     words = f"The {argument} {shown!r} {verb} too many; the form is: {form}"
     return click.UsageError(words, context)

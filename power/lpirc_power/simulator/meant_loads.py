@@ -21,7 +21,7 @@ FORMS: Final = (
 )
 STEP_S: Final = 5
 """Length of a step whose end is not given, in seconds."""
-_WRITTEN: Final = re.compile(r"(?:--)?(?:load[=:\s]+)?([A-Za-z]*)[\s:=,]*(.*)")
+_WRITTEN: Final = re.compile(r"(?:--)?(?:load[=:\s]+)?(?:sim:)?([A-Za-z]*)[\s:=,]*(.*)")
 
 
 def meant_loads(spec: str) -> Iterator[str]:

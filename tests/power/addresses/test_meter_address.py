@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -183,6 +184,7 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(
 @pytest.mark.parametrize(
     ("address", "said"),
     [
+        (os.sep, "It is a folder; `meter --help` lists the forms of an address."),
         ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
         ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),
     ],

@@ -55,5 +55,10 @@ def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
     assert "No such option '--seconds'. The options are --element, --json" in said
 
 
+def test_a_word_for_a_command_of_options_alone_is_told_with_them() -> None:
+    said = told("simulate", "constant:36W")
+    assert "with the options --port, --host, --load, --model" in said
+
+
 def test_an_option_before_the_command_is_told_to_stand_behind_it() -> None:
     assert "behind the command: meter COMMAND --json\n" in told("--json", "probe")

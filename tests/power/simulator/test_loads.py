@@ -259,6 +259,7 @@ def test_what_is_wrong_in_a_load_is_said_in_words(
         ("constant:36W;volts=230V", "constant:36W,volts=230V"),
         ("load=constant:36W", "constant:36W"),
         ("constant=36W", "constant:36W"),
+        ("sim:constant:36W", "constant:36W"),
         ("Const 36W", "constant:36W"),
         ("36W", "constant:36W"),
         ("nois:36W,sd=1", "noise:36W,sd=1"),

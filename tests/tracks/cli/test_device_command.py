@@ -24,3 +24,10 @@ def test_a_second_key_for_a_device_is_told_to_replace_the_first(
     assert first.stderr == ""
     assert "pixel-4 was registered already: its former key is refused" in second.stderr
     assert len({first.stdout, second.stdout}) == 2
+
+
+def test_a_folder_without_its_option_is_told_with_all_that_was_given(
+    tmp_path: Path,
+) -> None:
+    told = called("device", "add", "pixel-4", str(tmp_path)).stderr
+    assert f"write: referee device add pixel-4 --contest {tmp_path}\n" in told

@@ -21,7 +21,7 @@ try:
     from lpirc_client.argument_parser import ArgumentParser
     from lpirc_client.completion import PrintCompletion
     from lpirc_client.errors import ClientError
-    from lpirc_client.option_types import a_name, any_path, seconds, whole
+    from lpirc_client.option_types import a_name, any_path, file_path, seconds, whole
     from lpirc_client.referee_url import require_url
 except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
     sys.stderr.write("lpirc-client: interrupted\n")
@@ -99,7 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     text = "JPEG file to try the detector with before the log-in (default: an image of the client)"
     preflight = run.add_mutually_exclusive_group()
-    preflight.add_argument("--preflight", type=any_path, metavar="F", help=text)
+    preflight.add_argument("--preflight", type=file_path, metavar="F", help=text)
     preflight.add_argument(
         "--no-preflight", action="store_true", help="log in without trying the detector"
     )
@@ -128,7 +128,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add = parser.add_argument
     add("--team", type=a_name, required=True, help="the team's name")
-    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
+    add("--password-file", type=file_path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add(
         "--first",
@@ -257,7 +257,7 @@ def _add_detector_check(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--categories",
-        type=any_path,
+        type=file_path,
         metavar="FILE",
         help="file with the names of the categories 1, 2, ..., one name per line",
     )
@@ -278,7 +278,7 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
         type=a_name,
         help="log in as this team for a complete check; the check uses up one of the team's attempts",
     )
-    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
+    add("--password-file", type=file_path, metavar="F", help=FROM_FILE)
     add(
         "--yes",
         action="store_true",

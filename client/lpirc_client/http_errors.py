@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Callable, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ from lpirc_client.errors import (
 Value = TypeVar("Value")
 
 SHOWN_PROBLEMS = 3
+TLS_MARKS = re.compile(r"\[SSL[^\]]*\] | \(_ssl\.c:\d+\)")
+"""What Python adds to the words of OpenSSL."""
 REFUSED_BODY = (413, 415, 422)
 BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 BY_CODE = {
@@ -51,6 +54,7 @@ def from_transport(
             if is_plain
             else "a self-signed referee needs --ca-cert"
         )
+        why = TLS_MARKS.sub("", why)
         return ClientError("tls", f"{url}: the TLS connection failed: {why}; {hint}")
     if any(isinstance(cause, NameResolutionError) for cause in causes):
         return TransientError(

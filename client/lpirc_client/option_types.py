@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from lpirc_client.presence import is_folder
+
 SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 0.001}
 
 LONGEST_S = 1e9  # clocks and timers of the system overflow beyond it
@@ -44,6 +46,14 @@ def any_path(text: str) -> Path:
             f"{text} is an address; name a file of this host"
         )
     return Path(text)
+
+
+def file_path(text: str) -> Path:
+    """Return the text as the path of a file to read; an address and a folder are refused."""
+    path = any_path(text)
+    if is_folder(path):
+        raise argparse.ArgumentTypeError(f"{text} is a folder; name a file")
+    return path
 
 
 def seconds(text: str) -> float:

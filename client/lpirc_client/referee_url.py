@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lpirc_client.errors import ClientError
-from lpirc_client.presence import is_file
+from lpirc_client.presence import is_file, is_folder
 
 FORM = "write http://host:port"
 
@@ -45,6 +45,11 @@ def require_url(url: str) -> str:
     if is_url(plain):
         return plain
     shown = repr(re.sub(r"//[^/]*@", "//", url)).replace("\\\\", "\\")
+    with suppress(OSError):
+        if url and is_folder(Path(url)):
+            shown += ", a folder of this host,"
+        elif is_file(Path(url)):
+            shown += ", a file of this host,"
     sentence = f"{shown} is not a referee's URL; {_correction(plain)}"
     raise ClientError("bad-url", sentence)
 

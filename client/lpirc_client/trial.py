@@ -154,15 +154,7 @@ def execute(options: argparse.Namespace) -> None:
     if options.ground_truth is not None:
         ids, objects, categories = _truth_of(options.ground_truth, images)
     if options.categories is not None:
-        names = _read(options.categories).decode(errors="replace").splitlines()
-        categories = [
-            Category(number, name.strip()) for number, name in enumerate(names, start=1)
-        ]
-        if not categories:
-            sentence = (
-                f"{options.categories}: it names no category; write one name per line"
-            )
-            raise ClientError("bad-categories", sentence)
+        categories = _named_in(options.categories)
     trial = Trial(detector, tuple(categories))
     for name in list(images)[: options.limit]:
         trial.look(name, _read(images[name]))
@@ -183,6 +175,19 @@ def execute(options: argparse.Namespace) -> None:
         raise ClientError(
             "rows-refused", "a referee would refuse rows of this detector"
         )
+
+
+def _named_in(file: Path) -> Sequence[Category]:
+    """Return the categories of a file with one name on each line. Raises ClientError."""
+    names = _read(file).decode(errors="replace").splitlines()
+    why = ""
+    if not names:
+        why = "it names no category; write one name per line"
+    elif names[0].lstrip()[:1] in ("{", "["):
+        why = "it is JSON; write one name per line, or give COCO's file with --ground-truth"
+    if why:
+        raise ClientError("bad-categories", f"{file}: {why}")
+    return [Category(number, name.strip()) for number, name in enumerate(names, 1)]
 
 
 def _who_names_them(folder: Path) -> str:

@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 
 LEAST_LIKENESS = 0.75
 """The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four."""
+OTHER_VERSION = 0.9
+"""The weight of an address without a version for one that was given with it."""
 MOST_SEGMENTS = 6
 LONGEST_ADDRESS = 120
 """Characters of an address that is compared: the time grows with their square."""
@@ -19,9 +21,20 @@ OTHER_NAMES = {
     "status": "session",
     "result": "detections",
     "results": "detections",
+    "submit": "detections",
+    "predictions": "detections",
+    "token": "session",
+    "auth": "session",
+    "signin": "session",
+    "signout": "session",
+    "close": "session",
 }
 """What the protocol of 2015, and other servers, call an address of version 1."""
-METHODS = {"login": "POST", "logout": "DELETE", "status": "GET"}
+METHODS = {
+    **dict.fromkeys(("login", "token", "auth", "signin"), "POST"),
+    **dict.fromkeys(("logout", "signout", "close"), "DELETE"),
+    "status": "GET",
+}
 """The method by which one of OTHER_NAMES is meant, where its address has several."""
 PAGES = {
     "board": "/",
@@ -52,7 +65,9 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
     if len(path) > LONGEST_ADDRESS:
         return None
     parts = [part for part in path.split("/") if part]
-    if len(parts) == 1 and (page := PAGES.get(parts[0].casefold())):
+    has_version = bool(parts) and VERSION.fullmatch(parts[0].casefold()) is not None
+    named = parts[1:] if has_version else parts
+    if len(named) == 1 and (page := PAGES.get(named[0].casefold())):
         return page
     readings = _readings(parts)
     best: tuple[float, str] = (0.0, "")
@@ -62,6 +77,8 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
             continue
         for given in readings:
             likeness = _likeness(given, parts)
+            if has_version and given[0] != "v1":
+                likeness *= OTHER_VERSION
             if likeness > best[0]:
                 best = likeness, _filled(given, parts, rule)
     return best[1] or _list_of(path)

@@ -60,6 +60,8 @@ class NothingThere(BaseHTTPRequestHandler):
             ("replay", "URL", "http://a/b.csv"),
             "http://a/b.csv is an address; name a fi",
         ),
+        (("run", "--url", "URL", *TEAM), ". Did you mean URL without --url?"),
+        (("run", "URL", *TEAM, "--preflight", "."), "--preflight: . is a folder; name"),
         (("status", "URL", "-team", "a"), "Did you mean --team instead of -team?"),
         (("status", "URL", "--team", " "), "argument --team: the name is empty"),
         (("links", "URL", "--every", "0"), "'0' is not a number of seconds above 0"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from lpirc_client.option_types import positive_seconds, seconds, whole
+from lpirc_client.option_types import file_path, positive_seconds, seconds, whole
 
 Type = Callable[[str], float]
 
@@ -66,3 +67,9 @@ def test_a_number_written_otherwise_is_told_as_a_number(
 ) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=rf"{told}$"):
         kind(text)
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is a folder; name a file"):
+        file_path(str(tmp_path))
+    assert file_path(str(tmp_path / "new")) == tmp_path / "new"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lpirc_client.errors import ClientError
@@ -75,3 +77,11 @@ def test_a_password_in_a_url_is_not_shown() -> None:
     with pytest.raises(ClientError, match=r"write http://board:8080$") as raised:
         require_url("http://alpha:secret@board:8080")
     assert "secret" not in raised.value.sentence
+
+
+def test_a_path_in_place_of_a_url_is_told_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="', a folder of this host, is not a refer"):
+        require_url(str(tmp_path))
+    (tmp_path / "found.csv").touch()
+    with pytest.raises(ClientError, match="', a file of this host, is not a referee"):
+        require_url(str(tmp_path / "found.csv"))

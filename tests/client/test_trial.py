@@ -253,6 +253,11 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
             "of these images in COCO format: it has no image 'a.jpg'",
         ),
         (["--categories", "nowhere.txt"], "set", "nowhere.txt: cannot be read"),
+        (
+            ["--categories", "set/ground_truth.json"],
+            "set",
+            "ground_truth.json: it is JSON; write one name per line, or give ",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(

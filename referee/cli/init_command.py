@@ -109,6 +109,11 @@ def init(
             require_truth(given, task)
     MeterAddress(meter)
     require_no_contest(folder)
+    if name is not None and not name.strip():
+        words = (
+            "--name is blank; name the contest, or leave it out for the folder's name."
+        )
+        raise click.UsageError(words)
     answers, taken = Given(
         attempts, per_attempt, least_map, backup_folder, yes
     ).complete(images)

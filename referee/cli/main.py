@@ -41,6 +41,27 @@ NO_COMMANDS = {
 }
 """Words that people take for commands, each with what does it."""
 
+OTHER_WORDS = {
+    "board unfreeze": "board unveil --all",
+    "board thaw": "board unveil --all",
+    "board publish": "board unveil --all",
+    "operator password": "operator remove NAME, then: referee operator add NAME",
+    "operator delete": "operator remove NAME",
+    "run add": "run arm TEAM",
+    "run cancel": 'run void RUN --reason "…"',
+    "run delete": 'run void RUN --reason "…"',
+    "run end": "run close RUN",
+    "run judge": "judge RUN",
+    "run new": "run arm TEAM",
+    "run score": "judge RUN",
+    "run stop": "run close RUN",
+    "team delete": "team disable NAME",
+    "team passwd": "team password NAME",
+    "team remove": "team disable NAME",
+    "team rm": "team disable NAME",
+}
+"""Words that people take for commands of a group, each with the command that does it."""
+
 _NO_SUCH_COMMAND = getattr(click.exceptions, "NoSuchCommand", None)
 """Earlier versions of click have no class for it."""
 
@@ -84,6 +105,11 @@ def words_of(name: str) -> str:
 def _with_commands(error: click.UsageError) -> click.UsageError:
     """Return the error; if an unknown command of a group is like none of its commands, list them."""
     group = error.ctx.command if error.ctx is not None else None
+    if group is not None and _NO_SUCH_COMMAND is not None:
+        given = getattr(error, "command_name", "")
+        if meant := OTHER_WORDS.get(f"{group.name} {given}"):
+            words = f"There is no '{group.name} {given}'; write: referee {meant}"
+            return click.UsageError(words, error.ctx)
     if (
         _NO_SUCH_COMMAND is None
         or not isinstance(error, _NO_SUCH_COMMAND)
@@ -123,6 +149,10 @@ def _source_named(ctx: click.Context) -> Iterator[None]:
         from referee.cli.shared_options import with_source
 
         raise with_source(error, ctx) from error
+    except RefereeError as error:
+        from referee.cli.shared_options import with_contest
+
+        raise with_contest(error, ctx) from error
 
 
 class Boundary(click.Group):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 VARIABLE = "REFEREE_CONTEST"
 CONTEST_FROM = "referee.contest-from"
 """The folder and the source of a --contest that was not written, in the context's `meta`."""
+PROPOSED = re.compile(
+    r"(?<=: )referee (?:bundle export|(?:board|heat|operator|run|team) [a-z]+|judge|rejudge|status)\b"
+    r"[^;.,()]*?(?=[;.,)]|$)"
+)
+"""A proposed command that takes --contest."""
+HAS_CONTEST = re.compile(r" --(contest|help)\b")
+CONTEST_GIVEN = "referee.contest-given"
+"""The folder of a --contest that was written, in the context's `meta`."""
 NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
 
 
@@ -39,9 +48,24 @@ class ContestOption(click.Option):
             ctx.fail(one_too_many(ctx, args[0]))
         given, left = super().handle_parse_result(ctx, opts, args)
         source = ctx.get_parameter_source(self.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            ctx.meta[CONTEST_GIVEN] = given
         if source in NOT_AT_THE_COMMAND_LINE:
             ctx.meta[CONTEST_FROM] = given, source
         return given, left
+
+
+def with_contest(failure: RefereeError, ctx: click.Context) -> RefereeError:
+    """Return a failure whose proposed commands have the --contest of this command, so that they work as they stand."""
+    given = ctx.meta.get(CONTEST_GIVEN)
+    if given is None or str(given) == ".":
+        return failure
+    option = f" --contest {shlex.quote(str(given))}"
+    sentence = PROPOSED.sub(
+        lambda found: found[0] if HAS_CONTEST.search(found[0]) else found[0] + option,
+        failure.sentence,
+    )
+    return RefereeError(failure.code, sentence)
 
 
 def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 
 from flask import Blueprint, Response, jsonify
 
-from referee.errors import RefereeError
+from referee.errors import AttemptsUsed, RefereeError
 from referee.runs.heat_making import LARGEST_ROUND, PlannedHeat
 from referee.store.acts import Act
 from referee.web.app_parts import part
@@ -48,6 +49,8 @@ def make() -> tuple[Response, int]:
 
     try:
         runs = desk.callers.control.heats.make(planned, str(acting()), begin)
+    except AttemptsUsed as error:
+        raise error.allowed_by(_command(planned)) from error
     finally:
         desk.status.renew()
     teams = " and ".join(f"{run.team} at {run.station}" for run in runs)
@@ -58,6 +61,14 @@ def make() -> tuple[Response, int]:
         sentence=f"Heat {planned.name} is made: {teams}.",
         config_changed=desk.config_watch.look(),
     ), 201
+
+
+def _command(planned: PlannedHeat) -> str:
+    """Return the command that makes this heat even if a team has used its attempts."""
+    sides = [shlex.quote(f"{team}@{name}") for name, team in planned.teams.items()]
+    of = [] if planned.round is None else [f"--round {planned.round}"]
+    named = ["referee run heat", shlex.quote(planned.name), *sides, *of, "--anyway"]
+    return " ".join(named)
 
 
 def _planned(body: dict[str, object]) -> PlannedHeat:

@@ -5,6 +5,7 @@ Each act is recorded with the operator's name.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from lpirc_power.errors import MeterError
 from referee.contest import Contest, require_closed
-from referee.errors import RefereeError
+from referee.errors import AttemptsUsed, RefereeError
 from referee.given_units import as_number
 from referee.judging.jury_decisions import Seen, confirm, publish
 from referee.judging.run_figures import let_stand, run_document
@@ -86,6 +87,10 @@ def arm() -> tuple[Response, int]:
                 beyond_attempts=may_repeat,
                 act=under_way,
             )
+    except AttemptsUsed as error:
+        at = f" --station {shlex.quote(station)}" if station else ""
+        command = f'referee run arm {shlex.quote(team)}{at} --anyway --reason "…"'
+        raise error.allowed_by(command) from error
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
     return jsonify(asdict(run) | {"config_changed": desk.config_watch.look()}), 201

@@ -22,6 +22,7 @@ from referee.findings.host_findings import (
     require_free_space,
 )
 from referee.findings.rule_findings import rule_advice
+from referee.presence import is_file
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import Form
@@ -112,6 +113,8 @@ def _edits(form: Form) -> list[Setting]:
     found = settings_of(FIELDS, form)
     _require_to_come(found)
     for one in found:
+        if one.key == "path" and one.value:
+            _require_no_file(str(one.value))
         if one.key == "folder" and one.value:
             _require_backup_folder(part(SettingsDesk).folder, str(one.value))
     return found
@@ -126,6 +129,14 @@ def _require_to_come(found: Sequence[Setting]) -> None:
             over = local_text(one.value).replace("T", " ")
             words = f"{label}: {over} is over, now it is {local_text(now).replace('T', ' ')}; {advice}"
             raise RefereeError("bad-request", f"{words} {NOTHING_WRITTEN}")
+
+
+def _require_no_file(given: str) -> None:
+    """Raise RefereeError `bad-request` for a file in place of the journal's folder, which may be mounted later."""
+    journal = part(SettingsDesk).folder / given
+    if is_file(journal):
+        words = f"Folder of the journal: {journal} is a file; name a folder."
+        raise RefereeError("bad-request", f"{words} {NOTHING_WRITTEN}")
 
 
 def _require_backup_folder(contest: Path, given: str) -> None:

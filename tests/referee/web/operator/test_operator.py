@@ -110,7 +110,8 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr == (
-        'referee: Station station-1 has run 1 (armed) of ant; end it first: referee run void 1 --reason "…"\n'
+        "referee: Station station-1 has run 1 (armed) of ant; end it first: "
+        f'referee run void 1 --reason "…" --contest {made.folder}\n'
     )
     assert one_line(made.refers("run", "close", "1")).startswith(
         "referee: Run 1 is armed, not open"

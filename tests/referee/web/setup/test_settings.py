@@ -338,6 +338,7 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
             {"ground_truth_secret_until": "2020-01-01"},
             "a time to come, or leave",
         ),
+        ("day", {"journal.path": "contest.toml"}, "is a file; name a folder."),
         ("day", {"backup.folder": "/nowhere/at/all"}, "There is no folder /nowhere"),
         ("day", {"backup.folder": "~/copies"}, "~ is not expanded in contest.toml"),
         ("stations", {"meter": "TCPIP"}, "TCPIP"),

@@ -307,6 +307,12 @@ def _parted(
     if heads and not heads[-1]:
         heads = heads[:-1]
         rows = [(line, _without_last(row, len(heads))) for line, row in rows]
+    unlike = [line for line, row in rows if len(row) != len(heads)]
+    if len(unlike) > max(1, len(rows) // 2):
+        raise _unreadable(
+            path,
+            "it is no table, since most of its lines have not as many cells as the first",
+        )
     for line, row in rows:
         if row == heads:
             raise MeterError(

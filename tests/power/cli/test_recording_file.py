@@ -62,3 +62,19 @@ def test_a_word_for_a_command_of_options_alone_is_told_with_them() -> None:
 
 def test_an_option_before_the_command_is_told_to_stand_behind_it() -> None:
     assert "behind the command: meter COMMAND --json\n" in told("--json", "probe")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[contest]\nname = "a, b"\nwindow = 5\n\n[[stations]]\nlist = [1, 2, 3, 4]\n',
+        "<html>\n<p>a, b</p>\n<p>a, b, c</p>\n<p>c, d</p>\n</html>\n",
+    ],
+)
+def test_a_file_of_another_kind_is_no_recording_that_was_cut(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "other"
+    file.write_text(text)
+    ended = CliRunner().invoke(main, ["check", str(file)])
+    assert "cannot be read: it is no table" in ended.stderr

@@ -57,14 +57,22 @@ def text_number(item: object) -> float:
     raise ValueError(f"{shown(item)} is not a number{as_plain(token)}")
 
 
+_FACTORS = {"%": 0.01, "kWh": 1000, "KWh": 1000, "kwh": 1000, "mWh": 0.001}
+_OTHER_UNITS = ("J", "kJ", "Ws", "MJ")
+"""Units of energy that are no multiples of Wh by a power of ten: nothing is proposed."""
+
+
 def as_plain(text: str) -> str:
     """Return "; write 0.9" for "0,9", "90%" and "0.9 Wh", and "" for a text that is no such number."""
     found = _DRESSED_NUMBER.fullmatch(text.strip())
     if found is None:
         return ""
     number = found["number"].replace(",", ".")
-    if found["unit"] == "%":
-        number = f"{float(number) / 100:.10g}"
+    unit = found["unit"] or ""
+    if unit in _OTHER_UNITS:
+        return ""
+    if unit in _FACTORS:
+        number = f"{float(number) * _FACTORS[unit]:.10g}"
     return f"; write {number}"
 
 

@@ -296,7 +296,7 @@ def _check_options(
 ) -> None:
     if engine == "pycocotools" and metrics != (COCO,):
         raise click.UsageError(
-            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}."
+            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}; give --metric coco alone."
         )
     others = [metric for metric in metrics if not has_one_threshold(metric)]
     if iou is not None and COCO in others:

@@ -63,6 +63,9 @@ def test_a_file_behind_json_is_not_taken_for_missing_detections(
         ("truth.csv found.csv --iou 50%", "'50%' is not a number; write 0.5."),
         ("truth.csv found.csv --iou 0,5", "'0,5' is not a number; write 0.5."),
         ("truth.csv found.csv --energy-wh 2.1Wh", "'2.1Wh' is not a number; write 2.1."),
+        ("truth.csv found.csv --energy-wh 2.1kWh", "'2.1kWh' is not a number; write 2100."),
+        ("truth.csv found.csv --energy-wh 7500J", "'7500J' is not a number."),
+        ("truth.csv found.csv --engine pycocotools", "coco, not lpirc; give --metric coco alone."),
         ("--ground-truth truth.csv found.csv", "Write it without --ground-truth: lpirc-score GROUND_TRUTH DET"),
         ("truth.csv found.csv -o s.json", "to keep it in a file, write > FILE in place of -o FILE."),
         ("truth.csv -", "- is not a file; name one"),
@@ -224,3 +227,22 @@ def test_an_empty_name_is_not_the_present_folder(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["", str(tmp_path / "truth.csv")])
     assert done.exit_code == 2
     assert "'GROUND_TRUTH': the name of the file or folder is empty" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("image,class,xmin,ymin,xmax,ymax,confidence", "; put the columns in that order"),
+        ("Unnamed: 0,image,class,confidence,xmin,ymin,xmax,ymax", "; take the first column out, in pandas with"),
+        (",image,class,confidence,xmin,ymin,xmax,ymax", "; take the first column out"),
+    ],
+)  # fmt: skip
+def test_a_header_of_another_order_or_with_an_index_is_told_so(
+    tmp_path: Path, header: str, told: str
+) -> None:
+    (tmp_path / "truth.csv").write_text(TRUTH)
+    (tmp_path / "found.csv").write_text(f"{header}\n0,1,1,0.5,1,1,9,9\n")
+    given = [str(tmp_path / "truth.csv"), str(tmp_path / "found.csv")]
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == 1
+    assert told in done.stderr

@@ -30,6 +30,8 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
     [
         ("/team/ant", "/teams/ant"),
         ("/projector", "/?view=projector"),
+        ("/console", "/operator/"),
+        ("/settings/", "/operator/settings/"),
         ("/standings.json", "/board.json"),
         ("/v1/image/3", "/v1/images/3"),
         ("/team/run/3/report", "/team/runs/3/report"),

@@ -29,12 +29,10 @@ class AnyPath(click.Path):
         ctx: click.Context | None,
     ) -> Any:
         """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout."""
-        if value == "":
+        if not str(value).strip():
             self.fail("the name of the file or folder is empty; write it", param, ctx)
         if str(value) == "-":
             self.fail("- is not a file; name one", param, ctx)
-        if not str(value).strip():
-            self.fail("the path is blank; name a file or folder", param, ctx)
         if _ADDRESS.match(str(value)):
             self.fail(f"{value} is an address; name a file of this host", param, ctx)
         if os.sep == "/" and _WINDOWS.match(str(value)):

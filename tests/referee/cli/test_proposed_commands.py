@@ -82,5 +82,5 @@ def test_a_blank_folder_is_not_the_current_one(
     monkeypatch.chdir(tmp_path)
     said = CliRunner().invoke(main, ["init", ""])
     assert said.exit_code == 2
-    assert "the path is blank" in said.output
+    assert "the name of the file or folder is empty; write it" in said.output
     assert not list(tmp_path.iterdir())

@@ -49,10 +49,7 @@ class NothingThere(BaseHTTPRequestHandler):
         ((), "error: give a command: run, replay, check, work, status, links; --help"),
         (("rnu", "URL"), "'links'). Did you mean run?"),
         (("stauts", "URL"), "'links'). Did you mean status?"),
-        (
-            ("--team", "alpha", "run", "URL"),
-            "come after it: lpirc-client run --team ...",
-        ),
+        (("--team", "a", "run", "URL"), "come after it: lpirc-client run --team ..."),
         (("run", "URL", *TEAM, "--ca", "x"), "Did you mean --ca-cert instead of --ca?"),
         (("run", "URL", *TEAM, "--stop", "bst"), "Did you mean best?"),
         (("run", "URL", *TEAM, "--progress", "jsn"), "Did you mean json?"),

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ("secret", "1", "a", "b"),
-            f"6 arguments are given; {FORM}",
+            f"arguments given: 6; {FORM}",
         ),
         (("secret", "-h"), f"-h: there are no options; {FORM}"),
         (("empty",), "PASSWORD_FILE empty: its first line is empty"),

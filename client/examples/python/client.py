@@ -378,7 +378,7 @@ def main() -> None:
         if one[:2] == "--" or one == "-h":
             sys.exit(f"client: {one}: there are no options; {FORM}")
     if not 3 <= len(given) <= 5:
-        sys.exit(f"client: {len(given)} arguments are given; {FORM}")
+        sys.exit(f"client: arguments given: {len(given)}; {FORM}")
     url, team, file, *more = given
     address_in(url)
     first = number_in(more[0]) if more else 1

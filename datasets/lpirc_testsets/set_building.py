@@ -72,10 +72,10 @@ class SourceImage:
     sha256: str = ""
     line: int | None = None
 
-    @property
-    def folder(self) -> Path:
-        """The folder in which `file` is looked for."""
-        return self.path.parents[len(PurePath(self.file).parts) - 1]
+
+def _folder_of(source: SourceImage) -> Path:
+    """Return the folder in which `file` is looked for."""
+    return source.path.parents[len(PurePath(source.file).parts) - 1]
 
 
 def build_test_set(
@@ -237,7 +237,7 @@ def _require_some(sources: Sequence[SourceImage]) -> None:
         return
     first = sources[0]
     sentence = (
-        f"{first.folder}: none of the {len(sources)} annotated images is in this folder; "
+        f"{_folder_of(first)}: none of the {len(sources)} annotated images is in this folder; "
         f"the first is {shown(first.file)}; give --images the folder that has them"
     )
     raise TestSetError("import-missing", sentence)

@@ -42,9 +42,6 @@ def _two(
         raise click.UsageError(
             f"Two runs are compared, not {len(value)} ({named}); {advice}", ctx
         )
-    if value[0] == value[1] and value[0].isdecimal():
-        sentence = f"{value[0]} is given twice; name two different runs."
-        raise click.UsageError(sentence, ctx)
     return value
 
 

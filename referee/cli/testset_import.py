@@ -83,14 +83,10 @@ def _command(name: str, format_: Format) -> click.Command:
 
 
 def _require_outside(given: dict[str, Any]) -> None:
-    """Raise RefereeError `bad-place` if the new folder is in one that is read: the next import would read it too."""
-    read = [
-        (f"the folder of --{option.replace('_', '-')}", place)
-        for option, place in given.items()
-        if option != "out" and isinstance(place, Path) and is_folder(place)
-    ]
-    if not is_there(given["out"]):
-        require_place("--out", given["out"], read)
+    """Raise RefereeError `bad-place` if the new folder is in that of the images: the next import would read it too."""
+    images = given.get("images")
+    if images is not None and is_folder(images) and not is_there(given["out"]):
+        require_place("--out", given["out"], [("the folder of --images", images)])
 
 
 def _option_of(file: FileOption) -> Any:

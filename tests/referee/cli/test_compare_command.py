@@ -164,7 +164,6 @@ def test_a_run_that_cannot_be_compared_is_told(
     [
         ("a.csv b.csv", "For files of detections: referee score GROUND_TRUTH FILE F"),
         ("1 2 --html out.html", "keep the output in a file, write > out.html\n"),
-        ("1 1", "1 is given twice; name two different runs.\n"),
     ],
 )
 def test_what_is_no_pair_of_runs_is_told(given: str, told: str) -> None:

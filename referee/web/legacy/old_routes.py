@@ -78,6 +78,8 @@ ZIPPED = 100
 BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
+REASON = "X-Referee-Reason"
+"""Header with the sentence of a refusal: the body is that of the original server, which old clients compare."""
 URLENCODED = "application/x-www-form-urlencoded"
 """Media type of a form; it is not checked, because some clients send none."""
 blueprint = Blueprint("legacy", __name__)
@@ -96,7 +98,13 @@ def failed(error: RefereeError) -> Response:
 
 
 def _logged(answer: Response, reason: BaseException) -> Response:
+    """Note the refusal for the operator, and give the caller its sentence unless the fault is this server's."""
     note_refusal(part(Refusals), present_request(), reason, answer.status_code)
+    is_callers = answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_callers and isinstance(reason, RefereeError):
+        said = filter(str.isprintable, reason.sentence)
+        line = "".join(said).encode("ascii", "backslashreplace")
+        answer.headers[REASON] = line.decode()
     return answer
 
 
@@ -251,6 +259,7 @@ def result() -> Response:
     same = body.replace(b"--" + boundary, b"--")  # curl chooses a new one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
+    answer = text(STORED)
     try:
         live = _live_run(session)
         require_path(live.run, DETECTIONS_PATH)
@@ -259,16 +268,15 @@ def result() -> Response:
             live.accept(body, key, read, content_type, key_is_of_body=True)
         finally:
             for line, reason, _ in read.refused.first[:1]:
-                sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
-                reason_told = RefereeError("rows-refused", sentence)
-                note_refusal(
-                    part(Refusals), present_request(), reason_told, HTTPStatus.OK
-                )
+                total = read.refused.total
+                rows = "1 row" if total == 1 else f"{total} rows"
+                sentence = f"{rows} refused, line {line}: {reason}"
+                _logged(answer, RefereeError("rows-refused", sentence))
     except WindowClosed:
         # It is too late for a new body, but this one was in time and gets the same answer again.
         if not _was_stored(session, key):
             raise
-    return text(STORED)
+    return answer
 
 
 def _read_results() -> tuple[bytes, Session]:

@@ -243,3 +243,21 @@ def test_the_operators_log_says_that_fields_in_the_address_are_not_read(
     log = made.folder / "server.log"
     until(lambda: all(one in log.read_text() for one in said))
     assert client.token not in log.read_text()
+
+
+def test_a_header_says_why_while_the_body_stays_as_it_was(old: OldClient) -> None:
+    told = old.post([GOOD, with_value(2, "90%")])
+    assert told.plain == STORED
+    assert told.headers["x-referee-reason"] == (
+        "1 row refused, line 2: confidence: '90%' is not a number; write 0.9"
+    )
+    assert "x-referee-reason" not in old.post([GOOD]).headers
+    refused = old.server.ask("GET", "/login?username=ant&password=x")
+    assert refused.text == "Missing username or password\n"
+    assert refused.headers["X-Referee-Reason"] == (
+        "The form in the body has no username or no password; what stands in the address is not read."
+    )
+    odd = old.post([with_value(2, "\r\nSet-Cookie: a\x00\x7f\u00b5")])
+    assert odd.plain == STORED
+    assert odd.headers["x-referee-reason"].isprintable()
+    assert "set-cookie" not in odd.headers

@@ -57,23 +57,37 @@ def text_number(item: object) -> float:
     raise ValueError(f"{shown(item)} is not a number{as_plain(token)}")
 
 
-_FACTORS = {"%": 0.01, "kWh": 1000, "KWh": 1000, "kwh": 1000, "mWh": 0.001}
-_OTHER_UNITS = ("J", "kJ", "Ws", "MJ")
-"""Units of energy that are no multiples of Wh by a power of ten: nothing is proposed."""
+_FACTORS = {"%": 0.01, "kWh": 1000, "KWh": 1000, "kwh": 1000, "mWh": 0.001, "MWh": 1e6}
+_JOULES = {"J": 1.0, "Ws": 1.0, "kJ": 1e3, "kj": 1e3, "MJ": 1e6}
+_JOULES_IN_WH = 3600
 
 
-def as_plain(text: str) -> str:
-    """Return "; write 0.9" for "0,9", "90%" and "0.9 Wh", and "" for a text that is no such number."""
+def as_plain(text: str, unit_wanted: str = "") -> str:
+    """Return "; write 0.9" for "0,9", "90%" and "0.9 Wh", and "" for a text that is no such number.
+
+    Joules are converted where Wh are wanted; elsewhere nothing is proposed for them.
+    """
     found = _DRESSED_NUMBER.fullmatch(text.strip())
     if found is None:
         return ""
     number = found["number"].replace(",", ".")
     unit = found["unit"] or ""
-    if unit in _OTHER_UNITS:
-        return ""
+    if unit in _JOULES:
+        if unit_wanted != "Wh":
+            return ""
+        number = f"{float(number) * _JOULES[unit] / _JOULES_IN_WH:.6g}"
     if unit in _FACTORS:
         number = f"{float(number) * _FACTORS[unit]:.10g}"
     return f"; write {number}"
+
+
+def of_version(key: str, given: object, known: int) -> str:
+    """Return why a version is not the one that is read; a text "1" looks like the number otherwise."""
+    if isinstance(given, str) and given.strip() == str(known):
+        return f'{key} is {json.dumps(given)}, a text; write the number without quotation marks: "{key}": {known}'
+    if given is None:
+        return f'{key} is missing; write "{key}": {known}'
+    return f"{key} is {shown(given)}, this program reads {known}"
 
 
 def finite_number(text: str, name: str) -> float:

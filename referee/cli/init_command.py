@@ -22,7 +22,7 @@ from referee.cli.init_answers import (
     yes_option,
 )
 from referee.cli.number_types import WholeNumber
-from referee.cli.output_paths import folder_to_make
+from referee.cli.output_paths import contest_to_make, folder_to_make
 from referee.cli.port_as_folder import require_no_port
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
@@ -46,7 +46,7 @@ DEFAULT_CATEGORIES = 10
 
 
 @click.command()
-@click.argument("folder", type=folder_to_make)
+@click.argument("folder", type=contest_to_make)
 @click.option("--name", help="The contest's name; default: the folder's.")
 @click.option(
     "--testset", type=any_path, help="A test-set folder; default: a synthetic one."

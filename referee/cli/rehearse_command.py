@@ -26,7 +26,7 @@ from referee.cli.home_contest import (
     try_meter,
 )
 from referee.cli.number_types import WholeNumber
-from referee.cli.output_paths import folder_to_make
+from referee.cli.output_paths import contest_to_make
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -102,7 +102,7 @@ BUNDLE_NAME = "bundle.zip"
 )
 @click.option(
     "--out",
-    type=folder_to_make,
+    type=contest_to_make,
     help="The folder to create; default: rehearsals/<time>.",
 )
 @click.option(

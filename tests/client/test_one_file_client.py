@@ -43,12 +43,12 @@ def folder(tmp_path: Path) -> Path:
         (
             ("none",),
             "PASSWORD_FILE cannot be read: No such file or directory; name the file "
-            "whose first line is the team's password",
+            f"whose first line is the team's password; {FORM}",
         ),
         (
             ("binary",),
             "PASSWORD_FILE cannot be read: it is not text in UTF-8; name the file "
-            "whose first line is the team's password",
+            f"whose first line is the team's password; {FORM}",
         ),
         (
             ("secret", "1", "."),
@@ -102,6 +102,18 @@ def test_a_blank_at_the_url_and_a_byte_order_mark_do_not_count(
     (folder / "secret").write_text(f"\ufeff{PASSWORD}\n", encoding="utf-8")
     done = ran(folder, f"{referee.url}/ ", "alpha", "secret", "6")
     assert "client: run r1: 5 images" in done.stderr
+
+
+def test_a_team_and_a_password_file_in_the_wrong_order_are_told(
+    referee: Referee, folder: Path
+) -> None:
+    done = ran(folder, referee.url, "secret", "alpha")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "client: PASSWORD_FILE cannot be read: No such file or directory; "
+        f"TEAM is a file: it and PASSWORD_FILE seem to be swapped; {FORM}\n"
+    )
+    assert referee.requests == {}
 
 
 def test_options_are_told_the_form(referee: Referee, folder: Path) -> None:

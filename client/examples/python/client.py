@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 BATCH = 50  # images a request, fetched while the detector works on those before
-# Near the end of the window each image is posted at once.
-POST_EVERY = 20  # images
+POST_EVERY = 20  # images; near the end of the window each is posted at once
 NEAR_END_S = 5.0
 LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
 ANSWER_S = 15.0
@@ -35,7 +34,8 @@ TLS_HINTS = {  # failures that stay, and what to do
 }
 NO_ANSWER_HINT = "; check address and port, and whether the referee is running"
 FORM = "the form is: python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]]"
-FILE_HINT = "; name the file whose first line is the team's password"
+FILE_HINT = "name the file whose first line is the team's password"
+SWAPPED = "TEAM is a file: it and PASSWORD_FILE seem to be swapped"
 URL = re.compile(r"(https?)://([\w.-]+|\[[\w.:%]+\])(?::(\d+))?/?")
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
@@ -336,16 +336,16 @@ def address_in(url: str) -> Tuple[Any, str, Optional[int]]:
     return kinds[parts[1]], parts[2].strip("[]"), int(parts[3]) if parts[3] else None
 
 
-def password_in(name: str) -> str:
+def password_in(team: str, name: str) -> str:
     """Return the first line of the file; exit if there is none."""
     try:
         password = Path(name).read_text("utf-8-sig").partition("\n")[0]
     except (OSError, ValueError) as error:
-        why = f"cannot be read: {reason_of(error)}{FILE_HINT}"
+        hint = SWAPPED if Path(team).is_file() else FILE_HINT
+        why = f"cannot be read: {reason_of(error)}; {hint}; {FORM}"
         sys.exit(f"client: PASSWORD_FILE {why}")
-    return password or sys.exit(
-        f"client: PASSWORD_FILE {name}: its first line is empty"
-    )
+    named = f"client: PASSWORD_FILE {name}"
+    return password or sys.exit(f"{named}: its first line is empty")
 
 
 def number_in(text: str) -> int:
@@ -382,7 +382,7 @@ def main() -> None:
     url, team, file, *more = given
     address_in(url)
     first = number_in(more[0]) if more else 1
-    password = password_in(file)
+    password = password_in(team, file)
     links = links_in(more[1]) if more[1:] else None
     try:
         run(url, team, password, first, links)

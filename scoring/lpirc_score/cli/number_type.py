@@ -15,6 +15,9 @@ class Number(click.FloatRange):
 
     name = "float"
 
+    unit = ""
+    """What the number is in, for the sentence that refuses a word."""
+
     def convert(
         self,
         value: Any,
@@ -25,10 +28,18 @@ class Number(click.FloatRange):
         try:
             number = float(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a number{as_plain(str(value))}.", param, ctx)
+            unit = self.unit and f"; its unit is {self.unit}"
+            hint = f"{unit}{as_plain(str(value), self.unit)}"
+            self.fail(f"{value!r} is not a number{hint}.", param, ctx)
         has_limits = self.min is not None or self.max is not None
         if has_limits and math.isnan(number):
             self.fail(
                 f"{value} is not in the range {self._describe_range()}.", param, ctx
             )
         return super().convert(value, param, ctx)
+
+
+class WattHours(Number):
+    """An energy in Wh."""
+
+    unit = "Wh"

@@ -24,7 +24,7 @@ from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.given_truth import read_given_truth
 from lpirc_score.cli.mask_scores import mask_options
-from lpirc_score.cli.number_type import Number
+from lpirc_score.cli.number_type import Number, WattHours
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -95,7 +95,7 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--energy-wh",
     "energies_wh",
-    type=Number(),
+    type=WattHours(),
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )

@@ -23,6 +23,17 @@ def test_a_place_in_a_test_set_is_refused(tmp_path: Path, inside: str) -> None:
         output_path.convert(str(place), None, None)
 
 
+@pytest.mark.parametrize("command", ["practice", "init", "rehearse --out"])
+def test_a_test_set_in_place_of_a_contest_is_told_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    synthesize(tmp_path / "my set", images=1, categories=1, size=(64, 64))
+    ran = CliRunner().invoke(main, [*command.split(), "my set"])
+    assert ran.exit_code == 2
+    assert "my set is a test set; write --testset 'my set', and for the" in ran.stderr
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_a_file_of_a_contest_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "contest.toml").touch()

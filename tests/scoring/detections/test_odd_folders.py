@@ -285,6 +285,30 @@ def test_texts_named_by_class_are_told_the_names_of_voc_results(tmp_path: Path) 
     ) in refused(written(tmp_path, files))
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("person_det.txt", "comp4_det_test_person.txt"),
+        ("det_test_person.txt", "comp4_det_test_person.txt"),
+        ("results-traffic light.txt", "comp4_det_test_traffic light.txt"),
+        ("traffic_light_val.txt", "comp4_det_test_traffic light.txt"),
+        ("tram_det.txt", "comp4_det_test_CLASS.txt"),
+    ],
+)
+def test_voc_lines_in_a_file_with_more_than_a_class_in_its_name_are_told_the_name(
+    tmp_path: Path, name: str, wanted: str
+) -> None:
+    told = refused(written(tmp_path, {name: "000001 0.9 1 1 50 50\n"}))
+    assert f"if they are VOC results, rename them like {wanted}" in told
+
+
+def test_lines_of_yolo_in_a_file_with_a_class_in_its_name_stay_yolo(
+    tmp_path: Path,
+) -> None:
+    told = refused(written(tmp_path, {"person_det.txt": GOOD}))
+    assert "image 'person_det' is unknown" in told
+
+
 def test_voc_lines_alone_in_a_folder_are_told_the_name_that_they_need(
     tmp_path: Path,
 ) -> None:

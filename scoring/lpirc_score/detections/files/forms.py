@@ -129,6 +129,13 @@ def _has_six_values(path: Path) -> bool:
     return len(cells) == len(OF_VOC.split()) and are_numbers(cells[1:])
 
 
+def is_of_voc(path: Path) -> bool:
+    """Return True if the first line has the six values of VOC results: its corners are no shares."""
+    lines = head_of(path).splitlines()
+    cells = bare_cells(next((line for line in lines if line.strip()), ""))
+    return _has_six_values(path) and any(float(cell) > 1 for cell in cells[2:])
+
+
 def _is_of_yolo(path: Path) -> bool:
     """Return True if the first line has the five numbers of YOLO's ground truth."""
     first = head_of(path).lstrip().partition("\n")[0]

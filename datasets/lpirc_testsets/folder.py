@@ -50,6 +50,12 @@ def is_test_set(folder: Path) -> bool:
     return is_file(folder / MANIFEST) and is_folder(folder / IMAGES)
 
 
+def set_above(folder: Path) -> Path | None:
+    """Return the test set that a folder, such as its images, is in. Raises OSError."""
+    above = folder.parent if folder.name else folder.absolute().parent
+    return above if is_test_set(above) else None
+
+
 def no_place(path: Path) -> str:
     """Return why nothing may be written there, to go on a sentence that begins with the path, or "". Raises OSError."""
     place = path.absolute()
@@ -271,8 +277,7 @@ def _manifest_text(folder: Path) -> str:
             raise TestSetError("testset-missing", f"{folder}: {not_a_folder(folder)}")
         if not is_file(path):
             said = f"no {MANIFEST} in it, so it is not a test set; make one with referee testset import"
-            above = folder.parent if folder.name else folder.absolute().parent
-            if is_test_set(above):
+            if above := set_above(folder):
                 said = f"it is a folder of the test set {above}; name that: {above}"
             if is_file(folder / CONTEST):
                 said = f"it is a contest; its test set is the folder that the line testset in {folder / CONTEST} names"

@@ -11,7 +11,13 @@ import numpy as np
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import IS_BUNDLE, Name, file_bytes, path_of
-from lpirc_testsets.folder import CONTEST, MANIFEST, TestSet, load_test_set
+from lpirc_testsets.folder import (
+    CONTEST,
+    MANIFEST,
+    TestSet,
+    load_test_set,
+    set_above,
+)
 from lpirc_testsets.folder_content import (
     TEXT,
     XML,
@@ -133,7 +139,8 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     try:
         return _of_set(load_test_set(path))
     except TestSetError as error:
-        if error.code != "testset-not-a-testset" or is_file(path / CONTEST):
+        is_told = is_file(path / CONTEST) or set_above(path) is not None
+        if error.code != "testset-not-a-testset" or is_told:
             raise
         hint = "there are no annotations (XML) and no YOLO texts in it either"
         if kinds or is_run_export(path):

@@ -119,6 +119,9 @@ def test_a_folder_in_a_test_set_is_told_the_test_set(
     with pytest.raises(TestSetError) as caught:
         load_test_set(images)
     assert str(caught.value) == f"{images}: {told}"
+    with pytest.raises(TestSetError) as caught:
+        read_ground_truth(images)
+    assert str(caught.value) == f"{images}: {told}"
     monkeypatch.chdir(images)
     with pytest.raises(TestSetError) as caught:
         load_test_set(".")

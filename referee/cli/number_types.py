@@ -35,6 +35,11 @@ class WholeNumber(click.IntRange):
             unit = unit_of(_key(param))
             self.fail(f"{value} {self._limits()}{unit and f' {unit}'}.", param, ctx)
 
+    def _describe_range(self) -> str:
+        """Return the limits as the help shows them; click writes "x<=None" where there are none."""
+        has_limits = self.min is not None or self.max is not None
+        return super()._describe_range() if has_limits else ""
+
     def _limits(self) -> str:
         """Return what a number must be, as the end of a sentence that begins with it."""
         if self.max is None:

@@ -38,6 +38,11 @@ class Number(click.FloatRange):
             )
         return super().convert(value, param, ctx)
 
+    def _describe_range(self) -> str:
+        """Return the limits as the help shows them; click writes "x<=None" where there are none."""
+        has_limits = self.min is not None or self.max is not None
+        return super()._describe_range() if has_limits else ""
+
 
 class WattHours(Number):
     """An energy in Wh."""

@@ -34,7 +34,9 @@ class AnyPath(click.Path):
         if str(value) == "-":
             self.fail("- is not a file; name one", param, ctx)
         if _ADDRESS.match(str(value)):
-            self.fail(f"{value} is an address; name a file of this host", param, ctx)
+            self.fail(
+                f"{value} is an address; name a file or folder of this host", param, ctx
+            )
         if os.sep == "/" and _WINDOWS.match(str(value)):
             words = "is a path of Windows; write it as this system does: /mnt/d/day"
             self.fail(f"{value} {words}", param, ctx)

@@ -139,12 +139,14 @@ def _checked_header(
     header: list[str],
     columns: Sequence[str],
 ) -> list[str]:
+    text = row_text(header)
     for column in columns:
         if column not in header:
+            hint = other_separator(text)
+            missing = "" if hint else f"the column {column} is missing; "
             raise CodedError(
                 "bad-table",
-                f"{path}: the column {column} is missing; the header is {shown(row_text(header))}, needed are "
-                f"{','.join(columns)}",
+                f"{path}: {missing}the header is {shown(text)}, needed are {','.join(columns)}{hint}",
             )
         if header.count(column) > 1:
             raise CodedError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import shlex
 import struct
 import zipfile
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import Any
 
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.values import json_value
+from referee.config import CONFIG_NAME
 from referee.errors import RefereeError
 
 MANIFEST = "backup.json"
 FORMAT = "lpirc-backup"
 VERSION = 1
 _ZIP = b"PK"
+_NAME_AT = 30  # of a zip's first member, which is a backup's copy of contest.toml
 _OF_BUNDLES = "manifest.dsse.json"
 _UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
 _MISSHAPEN = LookupError, TypeError, AttributeError
@@ -68,6 +71,16 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
         raise RefereeError(
             "bad-backup", f"{path} is not a backup, or {problem}."
         ) from error
+
+
+def refuse_backup(path: Path) -> None:
+    """Raise RefereeError `backup-given` for a backup, whole or not, where a bundle is needed; OSError."""
+    with path.open("rb") as opened:
+        begins = opened.read(_NAME_AT + len(CONFIG_NAME))
+    if begins.startswith(_ZIP) and begins[_NAME_AT:] == CONFIG_NAME.encode():
+        command = f"referee restore {shlex.quote(str(path))} FOLDER"
+        sentence = f"{path} is the backup of a contest, not a bundle of a run; make a contest of it with: {command}"
+        raise RefereeError("backup-given", sentence)
 
 
 def _require_zip(path: Path) -> None:

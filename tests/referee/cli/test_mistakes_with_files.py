@@ -87,6 +87,14 @@ def test_what_is_not_what_the_command_reads_is_told_by_its_name(
     assert day.is_dir()
 
 
+def test_the_address_of_a_site_is_told_what_verifies_it() -> None:
+    ran = CliRunner().invoke(main, ["verify", "https://h/2027/"])
+    assert ran.exit_code == 2
+    command = "python3 -m lpirc_client.verify_site https://h/2027/"
+    words = "SITE is a folder; a site at an address is verified by"
+    assert f"{words}: {command}\n" in ran.stderr
+
+
 def test_a_file_in_place_of_a_contest_is_one_finding(day: Path) -> None:
     ran = CliRunner().invoke(main, ["doctor", "file"])
     told = "contest-missing: file is a file, and a contest is a folder; check the path."

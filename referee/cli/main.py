@@ -152,7 +152,7 @@ def _source_named(ctx: click.Context) -> Iterator[None]:
     except RefereeError as error:
         from referee.cli.shared_options import with_contest
 
-        raise with_contest(error, ctx) from error
+        raise RefereeError(error.code, with_contest(error.sentence, ctx)) from error
 
 
 class Boundary(click.Group):
@@ -247,7 +247,13 @@ class Boundary(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             suggest_meant(error)
-            raise with_advice(_with_commands(error)) from error
+            from referee.cli.shared_options import with_contest
+
+            advised = with_advice(_with_commands(error))
+            sentence = with_contest(advised.format_message(), ctx)
+            if sentence != advised.format_message():
+                advised = click.UsageError(sentence, advised.ctx)
+            raise advised from error
 
 
 @click.group(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import click
 
 from lpirc_score.cli.number_type import Number
+from referee.cli.usage_advice import CONTEST, needed_options
+from referee.config import CONFIG_NAME
 from referee.given_units import as_number, of_unit, too_high, unit_of
+from referee.presence import is_file
 
 ALL = "--all"
 SECONDS = "any_s"
@@ -133,6 +138,21 @@ class RunNumber(WholeNumber):
             words = f"is not the number of a {self._what}, such as 1; see: {self._listed_by}"
             known = [] if ctx is None else ctx.command.params
             is_all = str(value).strip().casefold() in ("all", "*")
-            if ctx is not None and is_all and any(ALL in one.opts for one in known):
+            takes = {name for one in known for name in one.opts}
+            if ctx is not None and is_all and ALL in takes:
                 words = f"is not the number of a run; for all: {ctx.command_path} {ALL}"
+            elif (
+                ctx is not None
+                and CONTEST in takes
+                and is_file(Path(value, CONFIG_NAME))
+            ):
+                numbers = [
+                    one.make_metavar(ctx)
+                    for one in known
+                    if isinstance(one, click.Argument)
+                ]
+                which = [ALL] if ALL in takes else numbers
+                form = " ".join([ctx.command_path, *which, *needed_options(ctx)])
+                contest = f"{CONTEST} {shlex.quote(value)}"
+                words = f"is a contest's folder; write: {form} {contest}"
             self.fail(f"{value!r} {words}", param, ctx)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import RealNumber, RunNumber, WholeNumber
-from referee.cli.usage_advice import one_too_many
+from referee.cli.usage_advice import CONTEST, one_too_many
 from referee.errors import ContestMissing, RefereeError
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 VARIABLE = "REFEREE_CONTEST"
 CONTEST_FROM = "referee.contest-from"
 """The folder and the source of a --contest that was not written, in the context's `meta`."""
+_QUOTED = r""""[^"]*"|'[^']*'"""
 PROPOSED = re.compile(
-    r"(?<=: )referee (?:bundle export|(?:board|heat|operator|run|team) [a-z]+|judge|rejudge|status)\b"
-    r"[^;.,()]*?(?=[;.,)]|$)"
+    rf"""(?<=: )referee [a-z](?:{_QUOTED}|\.\.\.|[^;.,()"']|[.,](?=\S))*?(?=[;)]|[.,](?:\s|$)|$)"""
 )
-"""A proposed command that takes --contest."""
-HAS_CONTEST = re.compile(r" --(contest|help)\b")
+"""A proposed command, up to the end of its clause."""
+HAS_CONTEST = re.compile(r"[ \[]--(contest|help)\b")
 CONTEST_GIVEN = "referee.contest-given"
 """The folder of a --contest that was written, in the context's `meta`."""
 NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
@@ -55,17 +55,43 @@ class ContestOption(click.Option):
         return given, left
 
 
-def with_contest(failure: RefereeError, ctx: click.Context) -> RefereeError:
-    """Return a failure whose proposed commands have the --contest of this command, so that they work as they stand."""
+class ContestArgument(click.Argument):
+    """The contest's folder as an argument, which is read before the options: their errors propose commands for it."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Read the argument."""
+        given, left = super().handle_parse_result(ctx, opts, args)
+        source = ctx.get_parameter_source(self.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            ctx.meta[CONTEST_GIVEN] = given
+        return given, left
+
+
+def with_contest(sentence: str, ctx: click.Context) -> str:
+    """Return a sentence whose proposed commands have the contest of this command, so that they work as they stand."""
     given = ctx.meta.get(CONTEST_GIVEN)
     if given is None or str(given) == ".":
-        return failure
+        return sentence
     option = f" --contest {shlex.quote(str(given))}"
-    sentence = PROPOSED.sub(
-        lambda found: found[0] if HAS_CONTEST.search(found[0]) else found[0] + option,
-        failure.sentence,
-    )
-    return RefereeError(failure.code, sentence)
+
+    def completed(found: re.Match[str]) -> str:
+        is_complete = HAS_CONTEST.search(found[0]) or not _takes_contest(found[0], ctx)
+        return found[0] if is_complete else found[0] + option
+
+    return PROPOSED.sub(completed, sentence)
+
+
+def _takes_contest(proposed: str, ctx: click.Context) -> bool:
+    """Return whether a command that is proposed has the option --contest."""
+    root = ctx.find_root()
+    command: click.Command | None = root.command
+    for word in proposed.split()[1:]:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(root, word)
+    return command is not None and any(CONTEST in one.opts for one in command.params)
 
 
 def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:
@@ -83,6 +109,9 @@ def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:
 
 
 any_path = AnyPath()
+contest_argument = partial(
+    click.argument, "folder", cls=ContestArgument, type=any_path, is_eager=True
+)
 contest_folder = click.option(
     "--contest",
     "folder",

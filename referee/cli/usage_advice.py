@@ -155,10 +155,16 @@ def _call(ctx: click.Context) -> str:
     """Return the command with its arguments, and the options that it needs."""
     arguments = [one for one in ctx.command.params if isinstance(one, click.Argument)]
     shown = [_shown(one, ctx) for one in arguments]
+    return " ".join([ctx.command_path, *shown, *needed_options(ctx)])
+
+
+def needed_options(ctx: click.Context) -> list[str]:
+    """Return the options that a command needs, each before the word for its value."""
+    shown = []
     for one in ctx.command.params:
         if isinstance(one, click.Option) and one.required:
             shown += [one.opts[0], one.make_metavar(ctx)]
-    return " ".join([ctx.command_path, *shown])
+    return shown
 
 
 def _shown(argument: click.Argument, ctx: click.Context) -> str:

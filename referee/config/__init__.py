@@ -67,6 +67,10 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
 }
 NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
 _UNQUOTED = re.compile(r"true|false|\d{1,9}(\.\d{1,9})?")
+EMPTY = (
+    "it is empty; take it from a backup, which makes a new folder: "
+    "referee restore BACKUP.zip NEW_FOLDER"
+)
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -101,6 +105,8 @@ def config_of(path: Path, text: str) -> ContestConfig:
         raise _unreadable(path, not_toml(text, error)) from error
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
+    if not table:
+        raise _unreadable(path, EMPTY)
     return _contest(_Table(path, text), table)
 
 

@@ -95,7 +95,10 @@ def remedy(text: str, number: int) -> str:
     for form, words in _SLIPS:
         if re.match(form, assigned[1]):
             key = line.partition("=")[0].strip()
-            return words + (as_number(key, assigned[1]) if unit_of(key) else "")
+            exact = as_number(key, assigned[1]) if unit_of(key) else ""
+            if "decimal sign" in exact:  # it says what the words say, with the number
+                return exact.removeprefix("; ")
+            return words + exact
     return ANY
 
 

@@ -15,7 +15,7 @@ from lpirc_score.cli.number_type import Number
 from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import WholeNumber
 from referee.cli.output_paths import results_folder
-from referee.cli.shared_options import any_path, as_json, contest_argument, hexadecimal
+from referee.cli.shared_options import as_json, contest_argument, hexadecimal
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError

@@ -42,7 +42,6 @@ from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
     DISPLAYED,
     HELP,
-    INVALID_INDEX,
     INVALID_LOGIN,
     INVALID_USER,
     LOGGED_OUT,
@@ -58,6 +57,8 @@ from referee.web.legacy.old_forms import (
     attachment,
     form_of,
     has_body,
+    image_number,
+    lacking,
     multipart_boundary,
     read_form,
     text,
@@ -88,7 +89,8 @@ blueprint = Blueprint("legacy", __name__)
 @blueprint.errorhandler(Refusal)
 def refused(refusal: Refusal) -> Response:
     """Return a refusal of the original protocol as a response."""
-    return _logged(text(refusal.body, refusal.status), refusal.__cause__ or refusal)
+    answer = _logged(text(refusal.body, refusal.status), refusal.__cause__ or refusal)
+    return _told(answer, refusal.reason) if refusal.reason else answer
 
 
 @blueprint.errorhandler(RefereeError)
@@ -102,9 +104,14 @@ def _logged(answer: Response, reason: BaseException) -> Response:
     note_refusal(part(Refusals), present_request(), reason, answer.status_code)
     is_callers = answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
     if is_callers and isinstance(reason, RefereeError):
-        said = filter(str.isprintable, reason.sentence)
-        line = "".join(said).encode("ascii", "backslashreplace")
-        answer.headers[REASON] = line.decode()
+        _told(answer, reason.sentence)
+    return answer
+
+
+def _told(answer: Response, sentence: str) -> Response:
+    """Give the caller a sentence beside the body."""
+    line = "".join(filter(str.isprintable, sentence))
+    answer.headers[REASON] = line.encode("ascii", "backslashreplace").decode()
     return answer
 
 
@@ -213,7 +220,7 @@ def image() -> Response:
     """Answer with one JPEG while the window is open."""
     form = read_form()
     live = _admitted(form)
-    number = _index(form, live)
+    number = image_number(form, live.run.images)
     with _no_image():
         answer = single_image.image_of(
             part(RunService), present_request(), live, number
@@ -226,9 +233,10 @@ def zipped_images() -> Response:
     """Answer with a zip of up to 100 JPEGs, starting at image 1, 101, 201, and so on."""
     form = read_form()
     live = _admitted(form)
-    first = _index(form, live)
+    first = image_number(form, live.run.images)
     if first % ZIPPED != 1:
-        raise Refusal(406, OUT_OF_RANGE)
+        reason = f"image_name is {first}; a zip begins at image 1, 101, 201, ..."
+        raise Refusal(406, OUT_OF_RANGE, reason)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
         answer = image_batches.batch_of(
@@ -242,7 +250,7 @@ def show_image() -> Response:
     """Show an image on the screen of the run's station, and answer once it is shown."""
     form = read_form()
     live = _admitted(form)
-    number = _index(form, live)
+    number = image_number(form, live.run.images)
     try:
         with _no_image():
             single_image.show(part(RunService), live, number)
@@ -270,7 +278,8 @@ def result() -> Response:
             for line, reason, _ in read.refused.first[:1]:
                 total = read.refused.total
                 rows = "1 row" if total == 1 else f"{total} rows"
-                sentence = f"{rows} refused, line {line}: {reason}"
+                absent = lacking(form_of(body, boundary))
+                sentence = f"{rows} refused, line {line}: {reason}{absent}"
                 _logged(answer, RefereeError("rows-refused", sentence))
     except WindowClosed:
         # It is too late for a new body, but this one was in time and gets the same answer again.
@@ -367,18 +376,6 @@ def _admitted(form: Form) -> OpenRun:
     live = _live_run(_session(form.field("token")))
     live.require_open()
     return live
-
-
-def _index(form: Form, live: OpenRun) -> int:
-    name = form.field("image_name") or ""
-    if not (name.isascii() and name.isdigit()):
-        raise Refusal(406, INVALID_INDEX)
-    if len(name.lstrip("0")) > single_image.LONGEST_NUMBER:
-        raise Refusal(406, OUT_OF_RANGE)
-    number = int(name[-single_image.LONGEST_NUMBER :])
-    if not 1 <= number <= live.run.images:
-        raise Refusal(406, OUT_OF_RANGE)
-    return number
 
 
 @contextmanager

@@ -261,3 +261,17 @@ def test_a_header_says_why_while_the_body_stays_as_it_was(old: OldClient) -> Non
     assert odd.plain == STORED
     assert odd.headers["x-referee-reason"].isprintable()
     assert "set-cookie" not in odd.headers
+
+
+@pytest.mark.parametrize(("path", "fields", "told"), [
+    ("/image", {"image_name": "0"}, "image_name is '0'; here it is a number alone, from 1 to"),
+    ("/image", {"image_name": "50.jpg"}, "image_name is '50.jpg'; here it is a number alone"),
+    ("/image", {"image_name": "9" * 5000}, "image_name is '9999"),
+    ("/image", {}, "image_name is ''; here it is a number alone"),
+    ("/zipimages", {"image_name": "2"}, "image_name is 2; a zip begins at image 1, 101, 201, ..."),
+    ("/result", {"image": "1", "xmin": "1"}, "; the form has no image_name, CLASS_ID, confidence, ymin"),
+])  # fmt: skip
+def test_a_header_names_the_field_and_what_it_may_be(
+    old: OldClient, path: str, fields: dict[str, str], told: str
+) -> None:
+    assert told in old.ask(path, **fields).headers["x-referee-reason"]

@@ -18,7 +18,6 @@ from lpirc_testsets.close_names import did_you_mean
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.system_failures import told
 from referee.cli.own_commands import COMMANDS, LateCommand
-from referee.cli.usage_advice import with_advice
 from referee.errors import ContestMissing, RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
@@ -246,6 +245,9 @@ class Boundary(click.Group):
             with _failures_stated(), _source_named(ctx):
                 return super().invoke(ctx)
         except click.UsageError as error:
+            # It needs the contest's settings, which a command that is right may not need.
+            from referee.cli.usage_advice import with_advice
+
             suggest_meant(error)
             from referee.cli.shared_options import with_contest
 

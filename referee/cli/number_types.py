@@ -11,7 +11,6 @@ import click
 
 from lpirc_score.cli.number_type import Number
 from referee.cli.usage_advice import CONTEST, needed_options
-from referee.config import CONFIG_NAME
 from referee.given_units import as_number, of_unit, too_high, unit_of
 from referee.presence import is_file
 
@@ -135,6 +134,9 @@ class RunNumber(WholeNumber):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
+            # The settings need NumPy, which a command that is right may not need.
+            from referee.config import CONFIG_NAME
+
             words = f"is not the number of a {self._what}, such as 1; see: {self._listed_by}"
             known = [] if ctx is None else ctx.command.params
             is_all = str(value).strip().casefold() in ("all", "*")

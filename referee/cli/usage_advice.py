@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.suggestions import options_of, otherwise
-from referee.cli.output_paths import FolderToMake
 
 NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
@@ -125,6 +124,9 @@ def _surplus(given: str, ctx: click.Context) -> click.UsageError:
 
 def _as_option(ctx: click.Context, given: str) -> str:
     """Return how an argument is given as an option: a port, an address of the web, an option's name; or ""."""
+    # It reads test sets, with NumPy, which a command that is right may not need.
+    from referee.cli.output_paths import FolderToMake
+
     for one in ctx.command.params:
         if not isinstance(one, click.Option):
             continue

@@ -14,12 +14,18 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup extras tools rehearse demo test test-on wheels release simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
+SLIPS := $(foreach name,args Args images window port faults client testset,$(if $(filter command,$(origin $(name))),$(name)))
+ifneq ($(strip $(SLIPS)),)
+$(error make reads no $(strip $(SLIPS)): options go into ARGS, as in make rehearse ARGS="--images 10")
+endif
+
+.PHONY: help moved setup extras tools rehearse demo test test-all test-on wheels release simulate mutants lint bench soak watch-table serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
-	@echo "make test       every test"
+	@echo "make test       the tests that take no time, most of them: 4 minutes; ARGS=\"tests/power -n 0\" runs all of a part"
+	@echo "make test-all   every test, also those of whole days, browsers and kills: 20 minutes"
 	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
 	@echo "make wheels     all six wheels in dist/, each installed alone in a fresh environment, and tried"
 	@echo "make release VERSION=1.0.0 KEY=FILE  a release of this commit in dist/, checked, built twice and signed"
@@ -72,9 +78,13 @@ demo: setup
 	@$(BIN)/referee demo $(ARGS)
 
 # Most tests wait for other processes: six at a time keep two cores busy. Neighbours stay in one process, for what
-# they share. ARGS="-n 0" runs them in one process.
+# they share. Whoever names tests in ARGS gets all of these, the slow ones of tests/slow.txt too.
+PYTEST := $(BIN)/python -m pytest -n 6 --dist worksteal
 test: $(COMPILED)
-	$(BIN)/python -m pytest -n 6 --dist worksteal $(ARGS)
+	$(PYTEST) $(or $(ARGS),-m "not slow")
+
+test-all: $(COMPILED)
+	$(PYTEST) $(ARGS)
 
 # Once for a fresh checkout: the processes that share the tests start together, and each would compile every file at
 # the same time as the others.
@@ -96,7 +106,7 @@ wheels: setup
 release: tools
 	@test -n "$(VERSION)" -a -n "$(KEY)" || { echo "name both: make release VERSION=1.0.0 KEY=FILE" >&2; exit 2; }
 	@$(BIN)/python -m tests.release ready "$(VERSION)" --key "$(KEY)"
-	$(MAKE) lint test wheels
+	$(MAKE) lint test-all wheels
 	@$(BIN)/python -m tests.release make "$(VERSION)" --key "$(KEY)"
 
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by

@@ -109,6 +109,10 @@ class AttemptsUsed(NotArmed):
         super().__init__(sentence, **facts)
         self.code = "attempts-used"
 
+    def allowed_by(self, command: str) -> AttemptsUsed:
+        """Return the error with the operator's command that allows one more."""
+        return AttemptsUsed(f"{self.sentence}: {command}", **self.facts)
+
 
 class StationBusy(RefereeError):
     """The station already has a run."""

@@ -8,9 +8,26 @@ _UNITS = {
     "s": ("seconds", {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}),
     "min": ("minutes", {"s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0}),
 }
-_FURTHER = {"v": "volts", "a": "amperes", "w": "watts", "wh": "Wh", "c": "degrees C"}
+_FURTHER = {
+    "v": "volts",
+    "a": "amperes",
+    "w": "watts",
+    "wh": "Wh",
+    "c": "degrees C",
+    "mb": "MB",
+}
 _TIMES = r"(?P<time>s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
 _DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?", re.I)
+_FIGURE = re.compile(
+    r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<scale>[mk]?)(?P<unit>[vVaAwWC]|[wW]h)"
+)
+_CLOCK = re.compile(r"(?P<first>\d{1,3}):(?P<second>[0-5]\d)(?::(?P<third>[0-5]\d))?")
+_PARTS = re.compile(
+    r"(?:(?P<h>\d{1,9})\s*h[a-z]*)?\s*(?:(?P<m>\d{1,9})\s*m[a-z]*)?\s*(?:(?P<s>\d{1,9})\s*s[a-z]*)?",
+    re.I,
+)
+"""A time in hours, minutes and seconds: 1h30m, 1m30s, 1 min 30 s."""
+_SCALES = {"": 1.0, "m": 1e-3, "k": 1e3}
 _SHARE = re.compile(r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*%")
 
 
@@ -33,6 +50,22 @@ def as_number(key: str, given: object) -> str:
     if unit_of(key) and end in _UNITS and (found := _DURATION.fullmatch(text)):
         factor = _UNITS[end][1][found["time"][0].lower()]
         return f"; {text} is {_plain(found['number']) * factor:.10g}"
+    if end in _UNITS and (found := _PARTS.fullmatch(text)) and found.lastgroup:
+        factors = _UNITS[end][1]
+        parts = [
+            int(number or 0) * factors[one] for one, number in found.groupdict().items()
+        ]
+        return f"; {text} is {sum(parts):.10g}"
+    if end in _UNITS and (found := _CLOCK.fullmatch(text)):
+        seconds = int(found["first"]) * 60 + int(found["second"])
+        if found["third"] is not None:
+            seconds = seconds * 60 + int(found["third"])
+        number = f"{seconds * _UNITS[end][1]['s']:.10g}"
+        form = "minutes and seconds" if found["third"] is None else "hours to seconds"
+        return f"; {text}, read as {form}, is {number}"
+    if (found := _FIGURE.fullmatch(text)) and found["unit"].lower() == end:
+        scale = _SCALES[found["scale"]]
+        return f"; {text} is {_plain(found['number']) * scale:.10g}"
     if re.fullmatch(r"\d{1,9},\d{1,9}", text):
         return f"; the decimal sign is a point: {text.replace(',', '.')}"
     if not unit_of(key) and (found := _SHARE.fullmatch(text)):

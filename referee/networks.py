@@ -1,8 +1,10 @@
-"""Parses the IP networks in contest.toml: of a station's board, of a trusted proxy."""
+"""Parses the IP networks in contest.toml (of a station's board, of a trusted proxy), and the host of an address."""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_network
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
 
 MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 
@@ -27,3 +29,15 @@ def network(text: str) -> IPv4Network | IPv6Network:
     if within is None:
         return read
     return IPv4Network((within, read.prefixlen - MAPPED_BITS))
+
+
+def has_host(url: str) -> bool:
+    """Return True if an address of the web has a host, and a port, that can be: no host 192.168.1.300."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if re.fullmatch(r"[\d.]+", host):
+            ip_address(host)
+        return re.match(r"\w|[\da-f]*:", host) is not None and parts.port != 0
+    except ValueError:  # a port above 65535, a number of an address above 255
+        return False

@@ -18,7 +18,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import skipped
+from tests import skipped, slow
 from tests.browser import browser  # noqa: F401 - a fixture for all
 from tests.forbidden import as_on_python_3_14, open_folder, unprivileged  # noqa: F401 - for all, too
 
@@ -45,7 +45,8 @@ def pytest_collection_modifyitems(
     config: pytest.Config,
     items: list[pytest.Item],
 ) -> None:
-    """`--skipped-last-time`."""
+    """Mark slow modules; `--skipped-last-time`."""
+    slow.mark(items)
     skipped.keep_only_skipped(config, items)
 
 

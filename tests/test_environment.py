@@ -303,6 +303,13 @@ def test_make_says_what_it_needs(
     assert done.stderr.startswith(sentence)
 
 
+def test_make_says_where_options_of_a_command_go(tmp_path: Path) -> None:
+    done = made(tmp_path, "rehearse", "images=10")
+    assert done.returncode == 2
+    told = 'make reads no images: options go into ARGS, as in make rehearse ARGS="--images 10"'
+    assert told in done.stderr
+
+
 def test_an_environment_that_was_moved_is_built_again_and_no_other(
     tmp_path: Path,
 ) -> None:

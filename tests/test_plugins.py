@@ -80,7 +80,7 @@ def contest(tmp_path: Path) -> Path:
     text = config_text(
         "Test day",
         1,
-        "sim:load=constant:5W",
+        "sim:constant:5W",
         str(images),
         auto_arm=False,
     )
@@ -438,7 +438,9 @@ def test_a_metric_that_fails_is_one_sentence(
 def test_a_format_that_fails_is_one_sentence(
     failing: Path, tmp_path: Path, name: str, words: str
 ) -> None:
-    folders = ("--images", tmp_path, "--out", tmp_path / "out")
+    images = tmp_path / "images"
+    images.mkdir()
+    folders = ("--images", images, "--out", tmp_path / "out")
     said = called(failing, "referee", "testset", "import", name, *folders)
     assert said.returncode == 1
     assert said.stderr.startswith(f"referee: The plug-in lpirc.formats {name} = ")
@@ -462,7 +464,7 @@ def test_doctor_asks_for_no_ranges_of_a_meter_that_has_none(
 ) -> None:
     with plugged() as host:
         text = (contest / "contest.toml").read_text()
-        meter = text.replace("sim:load=constant:5W", f"shelly:{host}")
+        meter = text.replace("sim:constant:5W", f"shelly:{host}")
         (contest / "contest.toml").write_text(meter)
         found = called(sample, "referee", "doctor", contest).stdout
     assert "range-automatic" not in found

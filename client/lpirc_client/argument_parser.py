@@ -63,11 +63,16 @@ class ArgumentParser(argparse.ArgumentParser):
         options = [
             one[2:] for one in self._option_string_actions if one.startswith("--")
         ]
+        places = {one.dest: one for one in self._actions if not one.option_strings}
         meant = []
         for argument in given:
-            is_option = argument.startswith("--")
-            name = argument[2:].partition("=")[0]
-            if is_option and name not in options:
+            name = argument.lstrip("-\u2013\u2014").partition("=")[0]
+            dashes = argument[: argument.find(name)] if name else ""
+            if dashes and dashes != "--" and name in options:
+                meant.append(f"--{name} instead of {dashes}{name}")
+            elif dashes == "--" and name in places and name not in options:
+                meant.append(f"{places[name].metavar or name} without --{name}")
+            elif dashes == "--" and name not in options:
                 close = closest(name, options)
                 if close is not None:
                     meant.append(f"--{close} instead of --{name}")

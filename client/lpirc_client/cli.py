@@ -21,7 +21,8 @@ try:
     from lpirc_client.argument_parser import ArgumentParser
     from lpirc_client.completion import PrintCompletion
     from lpirc_client.errors import ClientError
-    from lpirc_client.option_types import any_path, seconds, whole
+    from lpirc_client.option_types import a_name, any_path, file_path, seconds, whole
+    from lpirc_client.referee_url import require_url
 except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
     sys.stderr.write("lpirc-client: interrupted\n")
     raise SystemExit(130) from None
@@ -38,6 +39,11 @@ CHECK = (
     "Check a detector on a folder of images, and check each of its rows as a referee would. "
     "With a URL, check a referee or a client."
 )
+DETECTOR_CHECK = ("detector", "images", "ground_truth", "categories", "limit")
+REFEREE_CHECK = (
+    *("team", "password_file", "yes", "read_only"),
+    *("proxy", "ca_cert", "junit"),
+)
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
 
 
@@ -52,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         options = build_parser().parse_args(given)
+        if options.url is not None:
+            options.url = require_url(options.url)
         execute = EXECUTE.get(options.command, commands.execute)
         execute(options)
     except ClientError as error:
@@ -90,8 +98,9 @@ def build_parser() -> argparse.ArgumentParser:
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     text = "JPEG file to try the detector with before the log-in (default: an image of the client)"
-    run.add_argument("--preflight", type=any_path, metavar="F", help=text)
-    run.add_argument(
+    preflight = run.add_mutually_exclusive_group()
+    preflight.add_argument("--preflight", type=file_path, metavar="F", help=text)
+    preflight.add_argument(
         "--no-preflight", action="store_true", help="log in without trying the detector"
     )
     _add_common(run, batch=10)
@@ -118,8 +127,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add = parser.add_argument
-    add("--team", required=True, help="the team's name")
-    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
+    add("--team", type=a_name, required=True, help="the team's name")
+    add("--password-file", type=file_path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add(
         "--first",
@@ -248,7 +257,7 @@ def _add_detector_check(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--categories",
-        type=any_path,
+        type=file_path,
         metavar="FILE",
         help="file with the names of the categories 1, 2, ..., one name per line",
     )
@@ -266,9 +275,10 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     ).add_argument
     add(
         "--team",
+        type=a_name,
         help="log in as this team for a complete check; the check uses up one of the team's attempts",
     )
-    add("--password-file", type=any_path, metavar="F", help=FROM_FILE)
+    add("--password-file", type=file_path, metavar="F", help=FROM_FILE)
     add(
         "--yes",
         action="store_true",
@@ -287,20 +297,27 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """Run `check` with these options; wrong usage exits with 2. Raises ClientError."""
-    wanted = (
-        options.url is None,
-        options.detector is not None,
-        options.images is not None,
-    )
-    if all(wanted):
-        trial.execute(options)
-    elif any(wanted):
+    of_detector = (options.detector, options.images)
+    if options.url is None and None in of_detector:
         options.refuse_usage("give --detector and --images, or a referee's URL")
+    if options.url is None:
+        _refuse_others(options, REFEREE_CHECK, "a check of a referee: give its URL")
+        trial.execute(options)
     else:
+        _refuse_others(options, DETECTOR_CHECK, "a check without a URL: leave it out")
         # A run needs none of it.
         from lpirc_client.conformance import conformance_command
 
         conformance_command.execute(options)
+
+
+def _refuse_others(
+    options: argparse.Namespace, names: Sequence[str], place: str
+) -> None:
+    """Exit with 2 if an option of the other kind of check is given."""
+    for name in names:
+        if getattr(options, name) not in (None, False):
+            options.refuse_usage(f"--{name.replace('_', '-')} is for {place}")
 
 
 EXECUTE = {

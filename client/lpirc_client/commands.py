@@ -67,11 +67,21 @@ def with_credentials(error: BadCredentials, options: argparse.Namespace) -> Clie
     """Return a refused log-in with the team, and where the password came from."""
     source = "typed"
     if options.password_file is not None:
-        source = f"the first line of {options.password_file}"
+        file = options.password_file
+        source = f"the first line of {file}{_not_alone(password_from(file))}"
     elif os.environ.get("LPIRC_PASSWORD"):
         source = "LPIRC_PASSWORD"
     what = f"the team was {options.team!r}, the password {source}"
     return ClientError(error.code, f"{error.sentence.rstrip('.')}: {what}")
+
+
+def _not_alone(line: str) -> str:
+    """Return what a password file's first line has beside a password, as the end of a sentence."""
+    if line.strip(" \t\"'") != line:
+        return ", with blanks or quotes around it: remove them"
+    if any(one in line for one in " \t{"):
+        return ", which must hold nothing else"
+    return ""
 
 
 def password_from(file: Path | None, what: str = "password") -> str:
@@ -81,13 +91,14 @@ def password_from(file: Path | None, what: str = "password") -> str:
     """
     if file is not None:
         try:
-            password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+            text = file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
             words = f"{reason}; its first line must be the {what}"
             raise ClientError(
                 "no-password", f"{what} file {file}: cannot be read: {words}"
             ) from error
+        password = text.partition("\n")[0].rstrip("\r")
         if not password:
             raise ClientError(
                 "no-password", f"{what} file {file}: its first line is empty"
@@ -104,6 +115,7 @@ def password_from(file: Path | None, what: str = "password") -> str:
 
 
 def _contest(options: argparse.Namespace) -> None:
+    _check_ends(options)
     password = password_from(options.password_file)
     plan = Plan(
         options.first,
@@ -162,6 +174,14 @@ def _contest(options: argparse.Namespace) -> None:
             raise ClientError(
                 summary.failure.code, _with_next_step(summary, summary.failure)
             )
+
+
+def _check_ends(options: argparse.Namespace) -> None:
+    """Raise ClientError if options say when to log out, and another one not to."""
+    for name, is_given in (("least", options.least > 0), ("stop", options.stop)):
+        if options.stay and is_given:
+            sentence = f"--stay never logs out, so --{name} does nothing: leave one out"
+            raise ClientError("bad-option", sentence)
 
 
 def _check_places(options: argparse.Namespace) -> None:

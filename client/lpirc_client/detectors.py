@@ -14,7 +14,7 @@ from typing import Any, Callable, Sequence
 from lpirc_client.answers import items_of
 from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
-from lpirc_client.presence import is_file
+from lpirc_client.presence import is_file, is_folder
 from lpirc_client.rows import listed
 from lpirc_client.run import Answer
 from lpirc_client.wire import Category, Login
@@ -47,6 +47,9 @@ def load(name: str) -> Detector:
     module_name, _, function_name = name.partition(":")
     if not (module_name and function_name):
         what = f"must be {FORMS}{_perhaps(name)}"
+        raise ClientError("bad-detector", f"detector {name!r}: {what}")
+    if "://" in name:
+        what = f"it has an address; download the file, and name it: {FORMS}"
         raise ClientError("bad-detector", f"detector {name!r}: {what}")
     if module_name in ("onnx", "litert"):
         return _adapter(module_name, Path(function_name))
@@ -122,14 +125,19 @@ def _perhaps(name: str) -> str:
     for suffix, kind in MODELS.items():
         if name.rstrip(":") in (kind, suffix[1:]):
             return f"; name the model: {kind}:model{suffix}"
-    file = Path(name)
+    if closest(name, ["sample"]) is not None:
+        return "; did you mean sample?"
+    file = Path(name.split()[-1] if name.split() else name)
     if file.suffix in MODELS:
-        return f"; did you mean {MODELS[file.suffix]}:{name}?"
+        return f"; did you mean {MODELS[file.suffix]}:{file}?"
     if file.suffix == ".py":
         return f"; did you mean {file.stem}:detect, run in the folder of {file.name}?"
     module, _, function = name.rpartition(".")
     if module and function:
         return f"; did you mean {module}:{function}?"
+    with suppress(OSError):
+        if is_folder(Path(name)):
+            return f"; {name} is a folder"
     return f"; did you mean {name}:detect?" if name.isidentifier() else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Callable, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ from lpirc_client.errors import (
 Value = TypeVar("Value")
 
 SHOWN_PROBLEMS = 3
+TLS_MARKS = re.compile(r"\[SSL[^\]]*\] | \(_ssl\.c:\d+\)")
+"""What Python adds to the words of OpenSSL."""
 REFUSED_BODY = (413, 415, 422)
 BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 BY_CODE = {
@@ -51,6 +54,7 @@ def from_transport(
             if is_plain
             else "a self-signed referee needs --ca-cert"
         )
+        why = TLS_MARKS.sub("", why)
         return ClientError("tls", f"{url}: the TLS connection failed: {why}; {hint}")
     if any(isinstance(cause, NameResolutionError) for cause in causes):
         return TransientError(
@@ -90,11 +94,17 @@ def not_a_referee(url: str, status: int) -> UnknownRoute:
     what = (
         f"status {status}, which is not a referee's answer; is this the referee's URL?"
     )
+    perhaps = _perhaps_without_path(url)
+    return UnknownRoute("not-a-referee", f"{url} answered {what}{perhaps}")
+
+
+def _perhaps_without_path(url: str) -> str:
+    """Return which URL may be the referee's, as the end of a sentence; "" where only the referee's own path follows."""
     parts = urlsplit(url)
     before = parts.path.rpartition("/v1/")[0]
-    if before:
-        what += f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
-    return UnknownRoute("not-a-referee", f"{url} answered {what}")
+    if not before:
+        return ""
+    return f" Perhaps {parts.scheme}://{parts.netloc} is, without {before}"
 
 
 def from_response(url: str, response: requests.Response) -> ClientError:
@@ -131,6 +141,8 @@ def from_response(url: str, response: requests.Response) -> ClientError:
         else BY_CODE.get(code, ClientError)
     )
     if kind is UnknownRoute:
+        if _perhaps_without_path(url):
+            return not_a_referee(url, response.status_code)
         sentence = f"{url}: {sentence}"
     return kind(code, " ".join(sentence.split()))
 

@@ -19,7 +19,7 @@ from lpirc_client.log_links import (
     now_utc,
     read_kept,
 )
-from lpirc_client.option_types import any_path, positive_seconds
+from lpirc_client.option_types import file_path, positive_seconds
 from lpirc_client.terminal import result, say
 
 PATH = "/log/links"
@@ -42,10 +42,13 @@ def add_parser(subparsers: Any, ca_cert: str) -> None:
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--by", metavar="NAME", help="who keeps the link")
     text = "print a line each S seconds if the log has grown, until Ctrl-C"
+    add = parser.add_mutually_exclusive_group().add_argument
     add("--every", type=positive_seconds, metavar="S", help=text)
     text = "compare the log with the links in this file (may be repeated)"
-    add("--kept", type=any_path, action="append", default=[], metavar="FILE", help=text)
-    add("--ca-cert", metavar="F", help=ca_cert)
+    add(
+        "--kept", type=file_path, action="append", default=[], metavar="FILE", help=text
+    )
+    parser.add_argument("--ca-cert", metavar="F", help=ca_cert)
 
 
 def execute(options: argparse.Namespace) -> None:

@@ -22,6 +22,8 @@ def doubts(
     pixels = f"pixels of an image of {width} x {height}"
     if confidence > 1:
         yield "the confidence", f"{confidence:g}", "0 to 1, not percent"
+    if confidence < 0:
+        yield "the confidence", f"{confidence:g}", "0 to 1"
     if min(xmin, ymin) >= 0 and max(xmax, ymax) <= 1:
         yield FRACTIONS, box, pixels
     elif xmin > width or ymin > height or xmax < 0 or ymax < 0:

@@ -16,6 +16,8 @@ from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
 from lpirc_client.argument_parser import closest
 from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.presence import is_there
+from lpirc_client.rows import CORNERS
 from lpirc_client.wire import Category
 
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
@@ -49,11 +51,21 @@ def read(path: Path) -> Recording:
             return _collect(path, _fields(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, IsADirectoryError):
+            raise ClientError("bad-recording", f"{path}: {_folder(path)}") from error
         if isinstance(error, UnicodeDecodeError):
             reason = "it is not text in UTF-8; give a CSV file or rows of seven numbers"
         raise ClientError(
             "bad-recording", f"{path}: cannot be read: {reason}"
         ) from error
+
+
+def _folder(path: Path) -> str:
+    """Return what is wanted in place of a folder."""
+    said = f"it is a folder; name a file of recorded detections: {FORM}"
+    if is_there(path / "manifest.json"):
+        return f"{said}; a test set is given as --testset {path}"
+    return said
 
 
 def whole(text: str) -> int | None:
@@ -133,9 +145,8 @@ def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recordin
             if header:
                 continue
         if len(fields) != width:
-            what = (
-                f"{len(fields)} values instead of {width}{_why(fields, header_names)}"
-            )
+            values = "1 value" if len(fields) == 1 else f"{len(fields)} values"
+            what = f"{values} instead of {width}{_why(fields, header_names)}"
             raise _bad(path, line, what)
         _add(recording, line, [fields[column] for column in order])
     return recording
@@ -190,6 +201,9 @@ def _add(
     recording.image_lines.setdefault(image, line)
     recording.category_lines.setdefault(category, line)
     confidence, xmin, ymin, xmax, ymax = values
+    if xmin > xmax or ymin > ymax:
+        box = ", ".join(f"{edge:g}" for edge in values[1:])
+        raise _bad(recording.path, line, f"the box is {box}; expected {CORNERS}")
     recording.rows.setdefault(image, []).append(
         (category, (confidence, xmin, ymin, xmax, ymax))
     )

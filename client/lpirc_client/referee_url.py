@@ -4,63 +4,124 @@ from __future__ import annotations
 
 import re
 import ssl
+import unicodedata
+from contextlib import suppress
+from ipaddress import IPv6Address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from lpirc_client.errors import ClientError
-from lpirc_client.presence import is_file
+from lpirc_client.presence import is_file, is_folder
 
-PORT = re.compile(r"(?:\w+://)?[^/]*:([0-9]{5,20})(?:/|$)")
-"""A URL's port that may be too large, with or without a scheme before it."""
+FORM = "write http://host:port"
 
-SLIP = re.compile(r"(https?)[:/]+", re.IGNORECASE)
-"""A scheme whose colon and slashes are too few or too many."""
+SCHEME = re.compile(
+    r"(?:.*\W)?(https?)(?:[:/]*/+|:)|\w+:/+|[a-z]+:(?=\d+\.)", re.IGNORECASE
+)
+"""A scheme with what stands before it; its colon and slashes may be too few or too many."""
+
+IPV4_AND_PORT = re.compile(r"\[?(\d+)[.,](\d+)[.,](\d+)[.,](\d+)\W+(\d+)")
+"""An IPv4 address and a port, whatever separates its numbers."""
+
+HOST = re.compile(r"[\w.-]*[^\W\d][\w.-]*|(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
+"""A host name, or an IPv4 address."""
+
+HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]+")
+
+AROUND = " \t\r\n\u200b\ufeff\"'`<>.,;/"
+"""Characters that a copied URL may have before or after it."""
 
 LARGEST_PORT = 65535
 
 
 def is_url(text: str) -> bool:
     """Return True if a text is a valid URL of a referee: `http` or `https`, with a host."""
-    try:
-        parts = urlsplit(text)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
-    except ValueError:
-        return False
+    return _fault(text) == ""
 
 
 def require_url(url: str) -> str:
-    """Return the URL without a slash at its end. Raises ClientError `bad-url` unless it is a referee's."""
-    if not is_url(url):
-        sentence = f"{url!r} is not a referee's URL; {_correction(url)}"
-        raise ClientError("bad-url", sentence)
-    return url.rstrip("/")
+    """Return the URL without blanks around it and a slash at its end. Raises ClientError `bad-url` unless it is one."""
+    plain = url.strip().rstrip("/")
+    if is_url(plain):
+        return plain
+    shown = repr(re.sub(r"//[^/]*@", "//", url)).replace("\\\\", "\\")
+    with suppress(OSError):
+        if url and is_folder(Path(url)):
+            shown += ", a folder of this host,"
+        elif is_file(Path(url)):
+            shown += ", a file of this host,"
+    sentence = f"{shown} is not a referee's URL; {_correction(plain)}"
+    raise ClientError("bad-url", sentence)
+
+
+def _fault(url: str) -> str:
+    """Return what is wrong with a URL, "" if nothing is."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return FORM
+    if parts.scheme not in ("http", "https") or not host:
+        return FORM
+    if "@" in parts.netloc:
+        return "leave out what is before the @, team and password are options"
+    is_ipv6 = parts.netloc.startswith("[")
+    if not is_ipv6 and not HOST.fullmatch(host):
+        return f"{host!r} is not the name or address of a host"
+    if parts.query or parts.fragment:
+        return "leave out what begins with ? or #"
+    if "/" in parts.path and IPV4_AND_PORT.fullmatch(f"{host}{parts.path}"):
+        return "a port follows a colon"
+    after_host = parts.netloc.partition("]" if is_ipv6 else ":")[2]
+    has_colon = after_host.startswith(":") if is_ipv6 else ":" in parts.netloc
+    return _fault_of_port(after_host.lstrip(":")) if has_colon else ""
+
+
+def _fault_of_port(port: str) -> str:
+    """Return what is wrong with a port, "" if nothing is."""
+    if not (port.isascii() and port.isdigit() and int(port) > 0):
+        return f"the port {port!r} is not a number from 1 to {LARGEST_PORT}"
+    if int(port) > LARGEST_PORT:
+        return f"the port {int(port)} is more than {LARGEST_PORT}"
+    return ""
 
 
 def _correction(url: str) -> str:
-    """Return what is wrong with the port, or the form to write."""
-    port = PORT.match(url)
-    if port is not None and int(port[1]) > LARGEST_PORT:
-        return f"the port {int(port[1])} is more than {LARGEST_PORT}"
-    return f"write http://host:port{_perhaps(url)}"
+    """Return what is wrong with a URL, and the URL that is meant, if that can be said."""
+    fault = _fault(url)
+    if HOST_AND_PORT.fullmatch(url):
+        fault = _fault(f"http://{url}") or FORM
+    meant = _meant(url)
+    if meant is None:
+        return fault
+    return f"{fault}, such as {meant}" if fault == FORM else f"{fault}: write {meant}"
 
 
-def _perhaps(url: str) -> str:
-    """Return the URL that an incomplete one may mean, as the end of a sentence."""
-    slip = SLIP.match(url)
-    if slip is not None:
-        completed = f"{slip[1].lower()}://{url[slip.end() :]}"
-        return f", such as {completed}" if is_url(completed) else ""
-    scheme, has_scheme, rest = url.partition("://")
-    completed = f"http://{rest if has_scheme else scheme}"
-    looks_like_host = ":" in scheme or "." in scheme or scheme == "localhost"
-    is_file_name = Path(scheme).suffix in (".csv", ".json", ".txt")
-    if not is_url(completed) or is_file_name or not (has_scheme or looks_like_host):
-        return ""
-    return f", such as {completed}"
+def _meant(url: str) -> str | None:
+    """Return the URL that a wrong one may mean, or None."""
+    plain = unicodedata.normalize("NFKC", url).replace("\\", "/").strip(AROUND)
+    scheme = SCHEME.match(plain)
+    rest = plain if scheme is None else plain[scheme.end() :]
+    host = _host_meant(re.split(r"[?#]", rest)[0].rpartition("@")[2].rstrip("/"))
+    looks_like_host = scheme is not None or ":" in host or "." in host
+    is_file_name = Path(host).suffix in (".csv", ".json", ".txt")
+    if is_file_name or not (looks_like_host or host == "localhost"):
+        return None
+    is_tls = scheme is not None and (scheme[1] or "").lower() == "https"
+    completed = f"{'https' if is_tls else 'http'}://{host}"
+    return completed if is_url(completed) else None
+
+
+def _host_meant(text: str) -> str:
+    """Return host and port with one colon between them, and an IPv6 address in brackets."""
+    four = IPV4_AND_PORT.fullmatch(text)
+    if four is not None:
+        return f"{'.'.join(four.groups()[:4])}:{four[5]}"
+    name, _, port = text.rpartition(":")
+    with suppress(ValueError):
+        return f"[{IPv6Address(name)}]:{port}"
+    once = re.sub(r":(\d+):\1$", r":\1", text)
+    return re.sub(r"\s*[:;]\s*(?=\d+$)|\s+(?=\d{2,5}$)", ":", once)
 
 
 def require_certificate(ca_cert: str | None, url: str) -> None:
@@ -68,6 +129,8 @@ def require_certificate(ca_cert: str | None, url: str) -> None:
     if ca_cert is not None and url.startswith("http://"):
         sentence = f"{url} is not encrypted, so --ca-cert {ca_cert} does nothing: write https://, or leave it out"
         raise ClientError("bad-ca-cert", sentence)
+    if ca_cert == "":
+        raise ClientError("bad-ca-cert", "--ca-cert is empty: name a file in PEM form")
     if ca_cert is not None and not is_file(Path(ca_cert)):
         sentence = f"{ca_cert}: there is no such file, so no certificate to trust"
         raise ClientError("bad-ca-cert", sentence)

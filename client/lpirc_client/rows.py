@@ -63,6 +63,12 @@ def checked(
     return rows
 
 
+UNNAMED = ""
+"""The name of each id where the categories are not known."""
+CORNERS = "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
+"""What is expected of a box."""
+
+
 def listed(number: int, found: Any) -> Iterable[Any]:
     """Return the rows as a list, arrays as lists of plain numbers.
 
@@ -101,11 +107,7 @@ def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
     category, _, xmin, ymin, xmax, ymax = values
     if xmin > xmax or ymin > ymax:
         box = ", ".join(f"{value:g}" for value in map(float, values[2:]))
-        return (
-            "the box",
-            box,
-            "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height",
-        )
+        return "the box", box, CORNERS
     for known, name in categories.items():
         if isinstance(category, str) and category == name:
             return "category", f"the name {_shown(category)}", f"its id, {known}"
@@ -175,6 +177,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _listed_categories(categories: Mapping[int, str]) -> str:
+    if set(categories.values()) == {UNNAMED}:
+        return f"a whole number from {min(categories)} to {max(categories)}, not a name"
     shown = ", ".join(
         f"{known} ({name})" for known, name in list(categories.items())[:5]
     )

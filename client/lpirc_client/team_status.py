@@ -11,7 +11,7 @@ from lpirc_client.commands import password_from, with_credentials
 from lpirc_client.connection import Connection
 from lpirc_client.errors import BadCredentials, ClientError, printable
 from lpirc_client.http_errors import read_document
-from lpirc_client.option_types import any_path
+from lpirc_client.option_types import a_name, file_path
 from lpirc_client.terminal import result
 from lpirc_client.wire import DETECTIONS
 
@@ -29,8 +29,8 @@ def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
     parser = subparsers.add_parser("status", help=text, description=about)
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
-    add("--team", required=True, help="the team's name")
-    add("--password-file", type=any_path, metavar="F", help=from_file)
+    add("--team", type=a_name, required=True, help="the team's name")
+    add("--password-file", type=file_path, metavar="F", help=from_file)
     add("--json", action="store_true", help="print the document itself on stdout")
     add("--ca-cert", metavar="F", help=ca_cert)
 

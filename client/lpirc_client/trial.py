@@ -18,7 +18,7 @@ from lpirc_client.manifest import has_manifest, read_manifest
 from lpirc_client.mean_ap import mean_ap
 from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
 from lpirc_client.presence import is_file, is_folder, is_there
-from lpirc_client.rows import checked, listed
+from lpirc_client.rows import UNNAMED, checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category, task_from
 
@@ -29,7 +29,7 @@ COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 SPEEDS = ("median_s", "p95_s", "slowest_s", "in_600_s", "all_images_s")
-ANY_IDS = dict.fromkeys(range(10_000), "unknown")
+ANY_IDS = dict.fromkeys(range(10_000), UNNAMED)
 
 
 @dataclass
@@ -154,15 +154,7 @@ def execute(options: argparse.Namespace) -> None:
     if options.ground_truth is not None:
         ids, objects, categories = _truth_of(options.ground_truth, images)
     if options.categories is not None:
-        names = _read(options.categories).decode(errors="replace").splitlines()
-        categories = [
-            Category(number, name.strip()) for number, name in enumerate(names, start=1)
-        ]
-        if not categories:
-            sentence = (
-                f"{options.categories}: it names no category; write one name per line"
-            )
-            raise ClientError("bad-categories", sentence)
+        categories = _named_in(options.categories)
     trial = Trial(detector, tuple(categories))
     for name in list(images)[: options.limit]:
         trial.look(name, _read(images[name]))
@@ -183,6 +175,19 @@ def execute(options: argparse.Namespace) -> None:
         raise ClientError(
             "rows-refused", "a referee would refuse rows of this detector"
         )
+
+
+def _named_in(file: Path) -> Sequence[Category]:
+    """Return the categories of a file with one name on each line. Raises ClientError."""
+    names = _read(file).decode(errors="replace").splitlines()
+    why = ""
+    if not names:
+        why = "it names no category; write one name per line"
+    elif names[0].lstrip()[:1] in ("{", "["):
+        why = "it is JSON; write one name per line, or give COCO's file with --ground-truth"
+    if why:
+        raise ClientError("bad-categories", f"{file}: {why}")
+    return [Category(number, name.strip()) for number, name in enumerate(names, 1)]
 
 
 def _who_names_them(folder: Path) -> str:

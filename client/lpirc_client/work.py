@@ -26,7 +26,7 @@ from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
 from lpirc_client.http_errors import from_response, json_object
 from lpirc_client.operating_system import kill_group, require_models
-from lpirc_client.option_types import any_path
+from lpirc_client.option_types import any_path, file_path
 from lpirc_client.terminal import say
 from lpirc_client.zip_stream import numbered
 
@@ -57,7 +57,7 @@ def add_parser(subparsers: Any) -> None:
     text = (
         "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
     )
-    add("--key-file", type=any_path, metavar="F", help=text)
+    add("--key-file", type=file_path, metavar="F", help=text)
     text = "keep the tracks' images in this folder (default: lpirc-images)"
     add(
         "--images",

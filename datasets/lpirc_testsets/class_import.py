@@ -18,6 +18,8 @@ from lpirc_testsets.values import LARGEST_ID, is_name, shown
 from lpirc_testsets.writing import ClassRecord
 
 COLUMNS = ("file", "class")
+Lines = dict[str, int]
+"""The line of the CSV that names a file."""
 Classes = dict[str, str]
 """The name of the class of each file, relative to the folder of images."""
 
@@ -45,8 +47,9 @@ def import_classes(
         sentence = f"{images} is a test set; name the folder of images, with a folder for each class in it"
         raise TestSetError("import-invalid", sentence)
     notes = []
+    lines: Lines = {}
     if table is not None:
-        of_files = _listed(table, problems)
+        of_files, lines = _listed(table, problems)
         names = set(of_files.values())
     else:
         found = images_in(images)
@@ -69,6 +72,7 @@ def import_classes(
                 None,
                 file,
                 origin=table or images,
+                line=lines.get(file),
             )
             for file in files
         ],
@@ -141,8 +145,9 @@ def _folders(images: Path) -> list[str]:
     return [name for name in names if not name.startswith(".")]
 
 
-def _listed(table: Path, problems: Problems) -> Classes:
+def _listed(table: Path, problems: Problems) -> tuple[Classes, Lines]:
     found: Classes = {}
+    lines_of: Lines = {}
     lines = csv_lines(table, (COLUMNS,))
     if not lines:
         problems.add(f"{table}: no classes below the header")
@@ -155,9 +160,10 @@ def _listed(table: Path, problems: Problems) -> Classes:
         if file in found:
             problems.add(f"{table}: line {line}: {file} is listed more than once")
         found[file] = name.strip()
+        lines_of[file] = line
         if not is_name(found[file]):
             problems.add(f"{table}: line {line}: {shown(name)} is not a name")
-    return found
+    return found, lines_of
 
 
 def _refuse_unlisted(

@@ -136,7 +136,8 @@ def other_separator(line: str) -> str:
     """Return what to add to a sentence about a line that has no commas but semicolons or tabs; "" for any other."""
     separators = {";": "semicolons", "\t": "tabs"}
     for separator, name in separators.items():
-        if separator in line and "," not in line.partition(separator)[0]:
+        first = line.partition(separator)[0]
+        if separator in line and not set(",=#") & set(first):
             return f"; {name} separate its values: save it with commas, and with points in numbers"
     return ""
 

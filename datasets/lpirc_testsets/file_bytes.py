@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
+from lpirc_testsets.close_names import closest
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
 from lpirc_testsets.presence import is_file, is_folder, is_there
@@ -18,6 +20,43 @@ from lpirc_testsets.values import shown
 _SHOWN_BEFORE = 16
 _SHOWN = 36
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
+_AS_CSV = "save its table as CSV in UTF-8, and give that file"
+_ZIP = b"PK\x03\x04"
+_START_OF_ZIP = 1 << 13
+_START_OF_TEXT = 1 << 10
+_KINDS = {
+    b"\x93NUMPY": "it is a NumPy array; in Python, "
+    'numpy.savetxt("new.csv", numpy.load("FILE"), delimiter=",", fmt="%.10g") writes it as CSV',
+    _ZIP: "it is a ZIP archive; unpack it, and give the file or folder in it",
+    b"\xd0\xcf\x11\xe0": f"it is a workbook of Excel; {_AS_CSV}",
+    b"PAR1": 'it is Parquet; in Python, pandas.read_parquet("FILE").to_csv("new.csv", index=False) '
+    "writes it as CSV",
+    b"\x89HDF": "it is HDF5; write its table as CSV, and give that file",
+    b"\x1f\x8b": "it is compressed by gzip; unpack it with gunzip, and give the file in it",
+    b"BZh": "it is compressed by bzip2; unpack it with bunzip2, and give the file in it",
+    b"SQLite format 3": f"it is an SQLite database; {_AS_CSV}",
+    b"%PDF": f"it is a PDF document; {_AS_CSV}",
+    b"\xff\xd8\xff": "it is a JPEG image; give a file of text",
+    b"\x89PNG": "it is a PNG image; give a file of text",
+    b"\x80\x02": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x03": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x04": "it is a pickle of Python; write its content as CSV or JSON",
+    b"\x80\x05": "it is a pickle of Python; write its content as CSV or JSON",
+}
+"""First bytes of files that are not text, and what to do about them."""
+OF_BUNDLE = "manifest.dsse.json"
+"""The second file of a run's bundle; only bundles have it."""
+IS_BUNDLE = (
+    "it is the bundle of a run; `referee bundle verify` judges it again, and `referee run export` writes the run's "
+    "detections"
+)
+_IN_ZIP = {
+    OF_BUNDLE.encode(): IS_BUNDLE,
+    b"xl/": f"it is a workbook of Excel; {_AS_CSV}",
+    b"[Content_Types].xml": f"it is a workbook of Excel or another document of Office; {_AS_CSV}",
+    b"opendocument.spreadsheet": f"it is a workbook of LibreOffice; {_AS_CSV}",
+}
+"""Names near the beginning of ZIP archives."""
 
 
 Name = str | os.PathLike[str]
@@ -55,12 +94,39 @@ def read_text(path: Path) -> str:
         return utf8_text(path, file_bytes(path))
     except FileNotFoundError as error:
         raise TestSetError(
-            "ground-truth-missing", f"{path}: no such file; check the path"
+            "ground-truth-missing", f"{path}: {no_such_file(path)}"
         ) from error
     except OSError as error:
         raise TestSetError(
             "ground-truth-unreadable", f"{path}: {reason_of(error)}"
         ) from error
+
+
+def binary_kind(path: Path, content: bytes) -> str | None:
+    """Return what a file without text is by its first bytes, and what to do; None for any other file."""
+    if content.startswith(_ZIP):
+        for name, said in _IN_ZIP.items():
+            if name in content[:_START_OF_ZIP]:
+                return said
+    for first, said in _KINDS.items():
+        if content.startswith(first):
+            return said.replace('"FILE"', json.dumps(str(path)))
+    zeros = content[:_START_OF_TEXT].count(b"\0")
+    if zeros > 1 and not is_utf16(content):
+        return "it is no text but a binary file, such as a model; give a file of text"
+    return None
+
+
+def no_such_file(path: Path) -> str:
+    """Return what to say of a file that is not there: the file beside it that may be meant, if one is."""
+    try:
+        beside = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return f"no such file; its folder {path.parent} is not there, either"
+    meant = closest(path.name, beside)
+    if meant is None:
+        return "no such file; check the path"
+    return f"no such file; did you mean {path.with_name(meant)}?"
 
 
 def utf8_text(path: Path, content: bytes) -> str:
@@ -69,6 +135,8 @@ def utf8_text(path: Path, content: bytes) -> str:
     Raises TestSetError `ground-truth-unreadable`.
     """
     try:
+        if kind := binary_kind(path, content):
+            raise TestSetError("ground-truth-unreadable", f"{path}: {kind}")
         if is_utf16(content):
             raise TestSetError("ground-truth-unreadable", f"{path}: {IS_UTF16}")
         return content.decode("utf-8-sig")

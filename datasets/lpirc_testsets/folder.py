@@ -23,14 +23,24 @@ from typing import Any, ClassVar, TypeVar
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import Name, path_of, require_regular
 from lpirc_testsets.presence import is_file, is_folder, is_there, not_a_folder
-from lpirc_testsets.values import is_name, json_value, shown
+from lpirc_testsets.values import is_name, json_value, of_version, shown
 
 FORMAT = "lpirc-testset"
 VERSION = 1
+CONTEST = "contest.toml"
+"""The settings in a contest's folder."""
 MANIFEST = "manifest.json"
 GROUND_TRUTH = "ground_truth.json"
 IMAGES = "images"
 LABELS = "labels.csv"
+
+_KINDS: dict[type, str] = {
+    int: "a whole number",
+    str: "a text in quotation marks",
+    list: "a list [...]",
+    dict: "an object {...}",
+}
+"""What a value of the manifest is called in a sentence."""
 
 T = TypeVar("T")
 
@@ -38,6 +48,12 @@ T = TypeVar("T")
 def is_test_set(folder: Path) -> bool:
     """Return True for a folder that has what each test set has. Raises OSError."""
     return is_file(folder / MANIFEST) and is_folder(folder / IMAGES)
+
+
+def set_above(folder: Path) -> Path | None:
+    """Return the test set that a folder, such as its images, is in. Raises OSError."""
+    above = folder.parent if folder.name else folder.absolute().parent
+    return above if is_test_set(above) else None
 
 
 def no_place(path: Path) -> str:
@@ -161,17 +177,18 @@ def _parsed(folder: Path, text: str) -> TestSet:
     path = folder / MANIFEST
     manifest = _manifest_json(path, text)
     try:
+        truth = _typed(manifest, "ground_truth", dict)
         return TestSet(
             folder=folder,
-            name=_typed(manifest["name"], str),
-            digest=_typed(manifest["digest"], str),
-            images=tuple(_image(entry) for entry in manifest["images"]),
+            name=_typed(manifest, "name", str),
+            digest=_typed(manifest, "digest", str),
+            images=tuple(_image(entry) for entry in _typed(manifest, "images", list)),
             categories=tuple(
-                Category(_typed(one["id"], int), _typed(one["name"], str))
-                for one in manifest["categories"]
+                Category(_typed(one, "id", int), _typed(one, "name", str))
+                for one in _typed(manifest, "categories", list)
             ),
-            ground_truth_sha256=_typed(manifest["ground_truth"]["sha256"], str),
-            objects=_typed(manifest["ground_truth"]["objects"], int),
+            ground_truth_sha256=_typed(truth, "sha256", str),
+            objects=_typed(truth, "objects", int),
         )
     except KeyError as error:
         raise TestSetError("testset-damaged", f"{path}: {error} is missing") from error
@@ -259,10 +276,12 @@ def _manifest_text(folder: Path) -> str:
         if not is_folder(folder):
             raise TestSetError("testset-missing", f"{folder}: {not_a_folder(folder)}")
         if not is_file(path):
-            raise TestSetError(
-                "testset-not-a-testset",
-                f"{folder}: no {MANIFEST} in it, so it is not a test set; make one with testset import",
-            )
+            said = f"no {MANIFEST} in it, so it is not a test set; make one with referee testset import"
+            if above := set_above(folder):
+                said = f"it is a folder of the test set {above}; name that: {above}"
+            if is_file(folder / CONTEST):
+                said = f"it is a contest; its test set is the folder that the line testset in {folder / CONTEST} names"
+            raise TestSetError("testset-not-a-testset", f"{folder}: {said}")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise TestSetError("testset-damaged", f"{path}: {error.strerror}") from error
@@ -279,21 +298,21 @@ def _manifest_json(path: Path, text: str) -> dict[str, Any]:
         raise TestSetError(
             "testset-not-a-testset", f'{path}: its format is not "{FORMAT}"'
         )
-    if manifest.get("version") != VERSION:
-        version = manifest.get("version")
-        sentence = f"{path}: version {shown(version)}, this program reads {VERSION}"
+    version = manifest.get("version")
+    if type(version) is not int or version != VERSION:
+        sentence = f"{path}: {of_version('version', version, VERSION)}"
         raise TestSetError("testset-not-a-testset", sentence)
     return manifest
 
 
 def _image(entry: dict[str, Any]) -> Image:
     return Image(
-        number=_typed(entry["number"], int),
-        file=contained(_typed(entry["file"], str)),
-        width=_typed(entry["width"], int),
-        height=_typed(entry["height"], int),
-        sha256=_typed(entry["sha256"], str),
-        source_id=_typed(entry["source_id"], str),
+        number=_typed(entry, "number", int),
+        file=contained(_typed(entry, "file", str)),
+        width=_typed(entry, "width", int),
+        height=_typed(entry, "height", int),
+        sha256=_typed(entry, "sha256", str),
+        source_id=_typed(entry, "source_id", str),
     )
 
 
@@ -311,7 +330,15 @@ def contained(file: str) -> str:
     return file
 
 
-def _typed(value: object, kind: type[T]) -> T:
-    if type(value) is not kind:
-        raise ValueError(f"{shown(value)} is not of type {kind.__name__}")
-    return value
+def _typed(entry: dict[str, Any], key: str, kind: type[T]) -> T:
+    if not isinstance(entry, dict):
+        raise ValueError(f'{shown(entry)} is not an object {{...}} with "{key}"')  # noqa: TRY004 - the value, not the program
+    value = entry[key]
+    if type(value) is kind:
+        return value
+    of = f"{entry['file']}: " if key != "file" and "file" in entry else ""
+    if kind is int and isinstance(value, str) and value.strip().isdecimal():
+        hint = f'is {json.dumps(value)}, a text; write the number without quotation marks: "{key}": {value.strip()}'
+    else:
+        hint = f"is {shown(value)}, and {_KINDS[kind]} is needed"
+    raise ValueError(f'{of}"{key}" {hint}')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.file_bytes import OF_BUNDLE, file_bytes
 from lpirc_testsets.parquet_tables import SUFFIXES as PARQUET
 from lpirc_testsets.presence import files_below, is_file, is_folder
 from lpirc_testsets.voc_reader import ANNOTATIONS
@@ -70,6 +70,11 @@ def mixed(folder: Path, kinds: Kinds) -> str:
 def is_run_export(folder: Path) -> bool:
     """Return True for a folder that `referee run export` has written. Raises OSError."""
     return is_file(folder / READINGS) and is_file(folder / EVENTS)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Return True for the folder of a run's bundle that was unpacked. Raises OSError."""
+    return is_file(folder / OF_BUNDLE)
 
 
 def no_truth_in(folder: Path, kinds: Kinds) -> str:

@@ -10,11 +10,18 @@ import numpy as np
 
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.file_bytes import Name, file_bytes, path_of
-from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
+from lpirc_testsets.file_bytes import IS_BUNDLE, Name, file_bytes, path_of
+from lpirc_testsets.folder import (
+    CONTEST,
+    MANIFEST,
+    TestSet,
+    load_test_set,
+    set_above,
+)
 from lpirc_testsets.folder_content import (
     TEXT,
     XML,
+    is_bundle,
     is_run_export,
     kinds_in,
     mixed,
@@ -31,6 +38,7 @@ from lpirc_testsets.yolo_layout import (
     READ_AS_YOLO,
     has_pictures,
     is_label_text,
+    is_row_of_detections,
     pictures_by_name,
 )
 from lpirc_testsets.yolo_names import YAML
@@ -86,6 +94,8 @@ def declares_ids(path: Path) -> bool:
 
 def _read(path: Path, images: Path | None) -> GroundTruth:
     if is_folder(path):
+        if is_bundle(path):
+            raise TestSetError("ground-truth-unreadable", f"{path}: {IS_BUNDLE}")
         if is_there(path / MANIFEST):
             return _of_set(load_test_set(path))
         return _of_folder(path, images)
@@ -97,6 +107,11 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
             f"such as {LABELS}/val beside it"
         )
         raise TestSetError("ground-truth-unreadable", sentence)
+    if path.suffix.lower() == ".xml" and is_file(path):
+        sentence = (
+            f"{path}: it is one annotation of VOC; name its folder, {path.parent}"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     if is_file(path) and path.stat().st_size and is_label_text(path):
@@ -104,6 +119,11 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
             f"{path}: its lines are like YOLO's, which are read with the names of the classes and the images: "
             "name their folder"
         )
+        if is_row_of_detections(path):
+            sentence = (
+                f"{path}: its lines are seven numbers with corners in pixels, as those of detections are: "
+                "is it given in place of the ground truth?"
+            )
         raise TestSetError("ground-truth-unreadable", sentence)
     return csv_reader.read_csv(path)
 
@@ -119,7 +139,8 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     try:
         return _of_set(load_test_set(path))
     except TestSetError as error:
-        if error.code != "testset-not-a-testset":
+        is_told = is_file(path / CONTEST) or set_above(path) is not None
+        if error.code != "testset-not-a-testset" or is_told:
             raise
         hint = "there are no annotations (XML) and no YOLO texts in it either"
         if kinds or is_run_export(path):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import orjson
@@ -32,7 +32,7 @@ from lpirc_testsets.folder import (
     load_test_set,
 )
 from lpirc_testsets.ground_truth import NamedBox
-from lpirc_testsets.presence import is_folder, not_a_folder
+from lpirc_testsets.presence import is_folder, is_there, not_a_folder
 from lpirc_testsets.segmentations import require_segmentation
 from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, Record, new_folder, write_records
@@ -40,10 +40,15 @@ from lpirc_testsets.writing import ObjectRecord, Record, new_folder, write_recor
 # MPO is Pillow's name for a JPEG that contains further pictures; some cameras and phones write these.
 JPEG_FORMATS = ("JPEG", "MPO")
 COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, while a set is made
+LEAST_FOR_FOLDER = 2
+"""If so many images are all missing, the folder is wrong."""
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
+BELOW_IMAGES = "name the image as it lies in the folder of --images: train/0001.jpg, without / in front, .. and \\"
+"""What to do about a name that leads elsewhere."""
 REPLACE_FILE = "put a whole JPEG there, or take the file away"
+REPLACE_LINE = "put a whole JPEG there, or correct the line or take it out"
 
 Sizes = dict[str, tuple[int, int]]
 Categories = dict[str, Category]
@@ -55,7 +60,8 @@ class SourceImage:
     """An image to import.
 
     `path` is its file, `file` the name that it will have in the set. `size` is the (width, height) stated by the
-    annotation file `origin`, or None if it states none. `sha256` is the expected hash, if known.
+    annotation file `origin`, or None if it states none. `sha256` is the expected hash, if known. `line` is that of
+    `origin` which names it, if only one does.
     """
 
     path: Path
@@ -64,6 +70,12 @@ class SourceImage:
     source_id: str
     origin: Path
     sha256: str = ""
+    line: int | None = None
+
+
+def _folder_of(source: SourceImage) -> Path:
+    """Return the folder in which `file` is looked for."""
+    return source.path.parents[len(PurePath(source.file).parts) - 1]
 
 
 def build_test_set(
@@ -81,9 +93,11 @@ def build_test_set(
     interruption, the next call with the same `out` does not decode or copy again the images already copied, unless
     they changed.
 
-    Raises TestSetError `import-invalid` with everything in `problems`, and the errors of `writing.new_folder`.
+    Raises TestSetError `import-invalid` with everything in `problems`, `import-missing` if none of the images is there,
+    and the errors of `writing.new_folder`.
     """
     problems = reports.problems
+    _require_some(sources)
     files = Counter(source.file for source in sources)
     problems.add(
         *(
@@ -212,6 +226,23 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
         raise ValueError(f"cannot be decoded: {error}") from error
 
 
+def _require_some(sources: Sequence[SourceImage]) -> None:
+    """Raise TestSetError `import-missing` if no image is there: then another folder of images is meant."""
+    of_set = any(one.sha256 for one in sources)  # which has a folder of its own
+    if (
+        of_set
+        or len(sources) < LEAST_FOR_FOLDER
+        or any(is_there(one.path) for one in sources)
+    ):
+        return
+    first = sources[0]
+    sentence = (
+        f"{_folder_of(first)}: none of the {len(sources)} annotated images is in this folder; "
+        f"the first is {shown(first.file)}; give --images the folder that has them"
+    )
+    raise TestSetError("import-missing", sentence)
+
+
 def _copy_all(
     sources: Sequence[SourceImage],
     partial: Path,
@@ -229,9 +260,7 @@ def _copy_all(
                 zip(part, copies, strict=True), start + 1
             ):
                 if isinstance(copied, str):
-                    is_listed = source.size is not None
-                    remedy = REPLACE if is_listed else REPLACE_FILE
-                    reports.problems.add(copied, remedy=remedy)
+                    reports.problems.add(copied, remedy=_remedy(source))
                 else:
                     sha256, size = copied
                     if sha256 not in known:
@@ -245,6 +274,17 @@ def _copy_all(
                     )
                 reports.progress(number, len(sources))
     return made
+
+
+def _remedy(source: SourceImage) -> str:
+    """Return what to do about an image that cannot be copied."""
+    try:
+        contained(source.file)
+    except ValueError:
+        return BELOW_IMAGES
+    if source.line is not None:
+        return REPLACE_LINE
+    return REPLACE if source.size is not None else REPLACE_FILE
 
 
 def _copied(journal: Path) -> Sizes:
@@ -278,7 +318,10 @@ def _copy(
             intact = source.size
         size = intact or known.get(sha256) or jpeg_size(data)
     except OSError as error:
-        return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"
+        path = error.filename or source.path
+        if source.line is not None:
+            return f"{source.origin}: line {source.line}: {path}: {error.strerror}"
+        return f"{path}: {error.strerror} (image of {source.origin})"
     except ValueError as error:
         return f"{source.path}: {error}"
     if source.sha256 not in ("", sha256):

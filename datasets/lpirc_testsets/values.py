@@ -15,6 +15,10 @@ _EACH = 128
 _STARTS = '{["-0123456789tfnNI'
 _LONG_NUMBER = re.compile(rb"[0-9]{33}")
 _MORE_JSON = re.compile('[,:"\\]}]')
+_DRESSED_NUMBER = re.compile(
+    r"(?P<number>[+-]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<unit>%|[A-Za-z]{0,3})", re.ASCII
+)
+"""A number with a decimal comma, in per cent or with its unit."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -50,7 +54,40 @@ def text_number(item: object) -> float:
             return float(token)
     except ValueError:
         pass
-    raise ValueError(f"{shown(item)} is not a number")
+    raise ValueError(f"{shown(item)} is not a number{as_plain(token)}")
+
+
+_FACTORS = {"%": 0.01, "kWh": 1000, "KWh": 1000, "kwh": 1000, "mWh": 0.001, "MWh": 1e6}
+_JOULES = {"J": 1.0, "Ws": 1.0, "kJ": 1e3, "kj": 1e3, "MJ": 1e6}
+_JOULES_IN_WH = 3600
+
+
+def as_plain(text: str, unit_wanted: str = "") -> str:
+    """Return "; write 0.9" for "0,9", "90%" and "0.9 Wh", and "" for a text that is no such number.
+
+    Joules are converted where Wh are wanted; elsewhere nothing is proposed for them.
+    """
+    found = _DRESSED_NUMBER.fullmatch(text.strip())
+    if found is None:
+        return ""
+    number = found["number"].replace(",", ".")
+    unit = found["unit"] or ""
+    if unit in _JOULES:
+        if unit_wanted != "Wh":
+            return ""
+        number = f"{float(number) * _JOULES[unit] / _JOULES_IN_WH:.6g}"
+    if unit in _FACTORS:
+        number = f"{float(number) * _FACTORS[unit]:.10g}"
+    return f"; write {number}"
+
+
+def of_version(key: str, given: object, known: int) -> str:
+    """Return why a version is not the one that is read; a text "1" looks like the number otherwise."""
+    if isinstance(given, str) and given.strip() == str(known):
+        return f'{key} is {json.dumps(given)}, a text; write the number without quotation marks: "{key}": {known}'
+    if given is None:
+        return f'{key} is missing; write "{key}": {known}'
+    return f"{key} is {shown(given)}, this program reads {known}"
 
 
 def finite_number(text: str, name: str) -> float:
@@ -100,7 +137,30 @@ def not_json(error: Exception) -> str:
         is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
         if is_begun and is_open:
             return "not JSON: it ends in the middle, so it was cut short; copy or write it again"
+        if slip := _slip_of_json(error):
+            return f"not JSON: line {error.lineno}: {slip}"
     return f"not JSON: {str(error).partition('; use sys')[0]}"
+
+
+def _slip_of_json(error: json.JSONDecodeError) -> str:
+    """Return what is written otherwise in JSON at the place where a parser stops; "" for any other mistake."""
+    at = error.doc[error.pos :].lstrip()
+    rest = at.lstrip(", \t\r\n")
+    is_behind_comma = error.doc[: error.pos].rstrip().endswith(",") or at[:1] == ","
+    if rest.startswith(("]", "}")) and is_behind_comma:
+        return f"take out the comma before {rest[0]}"
+    if error.msg == "Expecting ',' delimiter":
+        return f"a comma is missing before {shown(rest.splitlines()[0])}"
+    if rest.startswith("'"):
+        return f"{shown(rest.splitlines()[0])}: a text stands in double quotes"
+    word = re.match(r"[A-Za-z_]\w*", rest)
+    if word is not None and error.msg != "Extra data":
+        known = {"True": "true", "False": "false", "None": "null", "nan": "null"}
+        write = known.get(word[0], f'"{word[0]}", in quotes, if it is a text')
+        return f"{word[0]} is not JSON; write {write}"
+    if rest.startswith(("//", "#", "/*")):
+        return "JSON has no comments; take it out"
+    return ""
 
 
 def has_long_number(text: str | bytes) -> bool:

@@ -66,7 +66,7 @@ def import_yolo(
         if size is None or not is_file(text):
             continue  # without a size its copy says why
         _refuse_turned(path, problems)
-        records += read_labels_of(text, place, size, numbers, problems)
+        records += read_labels_of(text, place, size, numbers, classes, problems)
     _require_objects(records, texts, problems)
     categories = [Category(numbers[one], name) for one, name in names.items()]
     made = build_test_set(

@@ -35,11 +35,12 @@ def read_labels_of(
     image: int,
     size: Size,
     numbers: Mapping[int, int],
+    names: Path,
     problems: Problems,
 ) -> list[ObjectRecord]:
     """Return the objects of an image of `size` (width, height); `numbers` has the category of each class.
 
-    Each bad line is added to `problems`.
+    The names of the classes are in the file `names`. Each bad line is added to `problems`.
     """
     try:
         text = read_text(path)
@@ -49,7 +50,14 @@ def read_labels_of(
     objects = []
     for line, cells in _lines(text):
         try:
-            category = _category(cells[0], numbers)
+            category = numbers.get(_class(cells[0]))
+            if category is None:
+                problems.add(
+                    f"{path}: line {line}: class {cells[0]} has no name in {names}, "
+                    f"which names {len(numbers)} classes, counted from 0",
+                    remedy=f"add its name to {names}, or correct the line",
+                )
+                continue
             objects.append(_object(cells[1:], image, category, size))
         except ValueError as error:
             problems.add(f"{path}: line {line}: {error}")
@@ -62,13 +70,10 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _category(cell: str, numbers: Mapping[int, int]) -> int:
+def _class(cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < len(str(LARGEST_ID))):
         raise ValueError(f"class {shown(cell)} is not a whole number from 0")
-    category = numbers.get(int(cell))
-    if category is None:
-        raise ValueError(f"class {cell} is not among the {len(numbers)} names")
-    return category
+    return int(cell)
 
 
 def _object(

@@ -23,6 +23,8 @@ READ_AS_YOLO = "read as YOLO's text files, since it has lines of numbers in .txt
 NAMES_WANTED = "data.yaml, classes.txt or obj.names"
 OF_BOX = 5
 """The values of a line with a box."""
+OF_DETECTION = 7
+"""The values of a line of detections without a header."""
 _FIRST_BYTES = 4096
 
 
@@ -43,12 +45,24 @@ def is_label_text(path: Path) -> bool:
     """
     if path.suffix.lower() != TEXT:
         return False
+    cells = _first_cells(path)
+    if not cells:
+        return path.name.lower() not in NO_LABELS
+    return len(cells) >= OF_BOX and all(map(_is_number, cells[:OF_BOX]))
+
+
+def is_row_of_detections(path: Path) -> bool:
+    """Return True if the first line is `IMAGE CLASS CONFIDENCE XMIN YMIN XMAX YMAX`: its corners are no shares."""
+    cells = _first_cells(path)
+    if len(cells) != OF_DETECTION or not all(map(_is_number, cells)):
+        return False
+    return any(text_number(cell) > 1 for cell in cells[3:])
+
+
+def _first_cells(path: Path) -> list[str]:
     text = file_bytes(path, _FIRST_BYTES).decode("utf-8-sig", errors="replace")
     first = next((line for line in text.splitlines() if line.strip()), "")
-    if not first:
-        return path.name.lower() not in NO_LABELS
-    cells = first.replace(",", " ").split()
-    return len(cells) >= OF_BOX and all(map(_is_number, cells[:OF_BOX]))
+    return first.replace(",", " ").split()
 
 
 def yolo_folder(folder: Path, images: Path | None) -> YoloFolder:

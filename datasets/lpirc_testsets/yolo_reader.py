@@ -43,7 +43,8 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
     """
     problems = Problems()
     found = yolo_folder(folder, images)
-    classes = _classes(folder, found, problems)
+    names_file = _names_file(folder, found)
+    classes = class_names(names_file, problems)
     numbers = {number: number + 1 for number in classes}
     sizes: dict[int, Size] = {}
     records: list[ObjectRecord] = []
@@ -63,7 +64,7 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
         sizes[place] = size
         if text is not None:
             _refuse_turned(picture, problems)
-            records += read_labels_of(text, place, size, numbers, problems)
+            records += read_labels_of(text, place, size, numbers, names_file, problems)
     for text in found.texts.values():
         if text not in used and is_label_text(text):
             problems.add(f"{text}: there is no image for it in {found.images}")
@@ -74,11 +75,7 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
     return _columns([*found.pictures], names, records, sizes)
 
 
-def _classes(
-    folder: Path,
-    found: YoloFolder,
-    problems: Problems,
-) -> dict[int, str]:
+def _names_file(folder: Path, found: YoloFolder) -> Path:
     near = (found.labels, folder, found.labels.parent, *folders_above(folder))
     path = classes_beside(*near)
     if path is None:
@@ -88,7 +85,7 @@ def _classes(
             "ground-truth-missing",
             f"{folder}: the names of the classes are missing: put {NAMES_WANTED} into it{hint}",
         )
-    return class_names(path, problems)
+    return path
 
 
 def _text_of(file: str, found: YoloFolder) -> Path | None:

@@ -38,6 +38,9 @@ for name in "$@"; do
         */*) refuse "'$name' is a URL or a path; give its name alone, such as referee.example.org" ;;
         *.*:* | *:*[!0-9A-Fa-f:.]*) refuse "'$name' has a port; give its name alone, such as referee.example.org" ;;
         '' | -* | *[!0-9A-Za-z.:*_-]*) refuse "'$name' is no name or address of a machine, such as referee.example.org" ;;
+        *[!0-9.]*) ;;
+        *) echo "$name" | grep -Eqx '((25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])' \
+            || refuse "'$name' is no address: it has four numbers from 0 to 255, as 192.168.1.10" ;;
     esac
 done
 [ "$(id -u)" = 0 ] || refuse "only root can set up a machine: run it by sudo"

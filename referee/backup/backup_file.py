@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import shlex
 import struct
 import zipfile
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.values import json_value
+from referee.config import CONFIG_NAME
 from referee.errors import RefereeError
 
 MANIFEST = "backup.json"
 FORMAT = "lpirc-backup"
 VERSION = 1
+_ZIP = b"PK"
+_NAME_AT = 30  # of a zip's first member, which is a backup's copy of contest.toml
 _OF_BUNDLES = "manifest.dsse.json"
 _UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
 _MISSHAPEN = LookupError, TypeError, AttributeError
@@ -44,6 +48,7 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
 
     Raises RefereeError `bad-backup`.
     """
+    _require_zip(path)
     try:
         with zipfile.ZipFile(path) as opened:
             facts = _manifest(opened, path.stat().st_size)
@@ -66,6 +71,26 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
         raise RefereeError(
             "bad-backup", f"{path} is not a backup, or {problem}."
         ) from error
+
+
+def refuse_backup(path: Path) -> None:
+    """Raise RefereeError `backup-given` for a backup, whole or not, where a bundle is needed; OSError."""
+    with path.open("rb") as opened:
+        begins = opened.read(_NAME_AT + len(CONFIG_NAME))
+    if begins.startswith(_ZIP) and begins[_NAME_AT:] == CONFIG_NAME.encode():
+        command = f"referee restore {shlex.quote(str(path))} FOLDER"
+        sentence = f"{path} is the backup of a contest, not a bundle of a run; make a contest of it with: {command}"
+        raise RefereeError("backup-given", sentence)
+
+
+def _require_zip(path: Path) -> None:
+    """Raise RefereeError `bad-backup` for a file that does not even begin as a backup."""
+    with path.open("rb") as opened:
+        begins = opened.read(len(_ZIP))
+    if not _ZIP.startswith(begins):  # a shorter one is cut short
+        words = "is not a backup: it does not begin as a zip does"
+        make = "a backup is made by: referee backup FOLDER -o FILE"
+        raise RefereeError("bad-backup", f"{path} {words}; {make}")
 
 
 def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from referee.config import CONFIG_NAME
+from referee.config.missing_contest import missing_contest
 from referee.contest import contest_id
 from referee.errors import RefereeError
 from referee.journal.epochs import require_own
@@ -35,10 +37,7 @@ def restore_database(folder: Path, now: datetime) -> Made:
     """
     place = place_of(folder)
     if place is None:
-        raise RefereeError(
-            "contest-missing",
-            f"{folder} is not a contest folder: it has no contest.toml.",
-        )
+        raise missing_contest(folder, CONFIG_NAME)
     if is_served(folder):
         raise RefereeError(
             "contest-busy", f"{folder} is being served; stop the server first."

@@ -10,16 +10,16 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy, journal_copy
-from referee.cli.output_paths import folder_to_make, zip_file
-from referee.cli.shared_options import any_path
+from referee.cli.output_paths import ZIP, folder_to_make, zip_file
+from referee.cli.shared_options import any_path, contest_argument
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.contest_text import BACKUP_FOLDER
-from referee.presence import is_file, is_folder
+from referee.presence import is_file, is_there
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@contest_argument()
 @click.option(
     "-o",
     "--out",
@@ -72,9 +72,7 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
     if len(places) != 2:
         raise click.UsageError("Give the backup's FILE and the FOLDER to make.")
     file, folder = places
-    if is_folder(file) and is_file(folder):
-        words = f"{file} is a folder, and {folder} a file: give the backup first"
-        raise click.UsageError(f"{words}, then the folder to make.")
+    _require_backup_first(file, folder)
     folder_to_make.convert(folder, None, click.get_current_context())
     with _named(folder):
         contest, former, missing = contest_copy.restore(
@@ -104,6 +102,22 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
     click.echo(
         f"Restored {folder}. Never serve both this folder and the former one. "
         f"Next: referee serve {shlex.quote(str(folder))}"
+    )
+
+
+def _require_backup_first(file: Path, folder: Path) -> None:
+    """Raise click.UsageError if the folder stands before the backup's file."""
+    is_named_zip = folder.suffix.lower() == ZIP and file.suffix.lower() != ZIP
+    if is_file(file) or not (is_file(folder) or is_named_zip):
+        return
+    new = file.with_name(f"{file.name}-restored") if is_there(file) else file
+    turned = shlex.join(["referee", "restore", str(folder), str(new)])
+    what = (
+        f"{folder} is a file, and" if is_file(folder) else f"There is no {folder}; it"
+    )
+    words = f"{what} stands in the place of the folder to make"
+    raise click.UsageError(
+        f"{words}; give the backup first, then a new folder: {turned}"
     )
 
 

@@ -8,6 +8,11 @@ import click
 
 from referee.cli.ask_server import ask
 from referee.cli.shared_options import contest_folder
+from referee.config.toml_slips import TIME_FORM
+
+FREEZE_AT = (
+    f"To freeze the board at a time, set freeze_at = {TIME_FORM} in contest.toml."
+)
 
 
 @click.group()
@@ -15,7 +20,7 @@ def board() -> None:
     """Freeze and unveil the public board."""
 
 
-@board.command()
+@board.command(epilog=FREEZE_AT)
 @contest_folder
 def freeze(folder: Path) -> None:
     """Keep the public board as it is now, for everyone but the operators."""

@@ -170,6 +170,7 @@ def verify_command(
     as_json: bool,
 ) -> None:
     """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
+    from referee.backup.backup_file import refuse_backup
     from referee.evidence.bundle_container import BadBundle
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
@@ -177,7 +178,9 @@ def verify_command(
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
 
     data = file_bytes(file, LARGEST_FILE_BYTES)
+    refuse_backup(file)
     head_events, head_link = _head(head)
+    test_set = None if testset is None else load_test_set(testset)
     given = Given(
         key=hexadecimal("--key", key, 64),
         head=head_link,
@@ -186,8 +189,9 @@ def verify_command(
         if receipts is None
         else read_receipts(file_bytes(receipts), str(receipts)),
         ground_truth=None
-        if testset is None
-        else file_bytes(load_test_set(testset).ground_truth_path),
+        if test_set is None
+        else file_bytes(test_set.ground_truth_path),
+        test_set=test_set.digest if test_set else "",
         interval=interval,
         kept=_kept_links(links, receipts),
         chains=[read_chain(file_bytes(one), str(one)) for one in chains],

@@ -11,6 +11,7 @@ import click
 
 from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
+from referee.cli.output_paths import FILE_FORMATS, ZIP
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -23,6 +24,7 @@ from referee.judging.run_comparison import (
     rows,
 )
 from referee.judging.run_figures import current_judgement
+from referee.presence import is_file
 
 RATIO = """\
 The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log ratio {:+.3f} = {:+.3f} {:+.3f})."""
@@ -32,6 +34,10 @@ def _two(
     ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Check that two runs are named."""
+    for one in value:
+        is_named_so = Path(one).suffix.lower() in FILE_FORMATS
+        if not one.isdecimal() and (is_named_so or is_file(Path(one))):
+            raise click.UsageError(_of_file(one, value), ctx)
     if len(value) != 2:
         named = ", ".join(map(repr, value))
         advice = "name two, as in: referee compare 1 2"
@@ -39,6 +45,22 @@ def _two(
             f"Two runs are compared, not {len(value)} ({named}); {advice}", ctx
         )
     return value
+
+
+def _of_file(name: str, given: tuple[str, ...]) -> str:
+    """Return why a file is no run: after --html and --csv people write the file of the output."""
+    path = Path(name)
+    by_number = "runs are compared by number: referee compare 1 2"
+    if not is_file(path):
+        return f"{name} is no run; {by_number}. To keep the output in a file, write > {shlex.quote(name)}"
+    if path.suffix.lower() == ZIP:
+        return (
+            f"{name} is a zip, such as the bundle of a run; {by_number}, or by the folders of two contests with a run "
+            f"each. To judge the run of a bundle again: referee bundle verify {shlex.quote(name)}"
+        )
+    files = [shlex.quote(one) for one in given if is_file(Path(one))]
+    both = " ".join(files if len(files) == len(given) == 2 else ["FILE", "FILE"])
+    return f"{name} is a file, and {by_number}. For files of detections: referee score GROUND_TRUTH {both}"
 
 
 @click.command()

@@ -15,7 +15,7 @@ from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.doctor_plugins import look_at_plugins
 from referee.cli.number_types import WholeNumber
 from referee.cli.recorded_acts import act, optional_reason
-from referee.cli.shared_options import any_path, as_json
+from referee.cli.shared_options import as_json, contest_argument
 from referee.config import CONFIG_NAME, read_config
 from referee.contest import (
     Contest,
@@ -46,7 +46,7 @@ from referee.store import DATABASE_NAME, Store
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@contest_argument()
 @click.option(
     "--accept",
     is_flag=True,

@@ -26,7 +26,7 @@ def heat() -> None:
     """Show the results of heats."""
 
 
-@heat.command()
+@heat.command(epilog="It always shows all heats and rounds.")
 @contest_folder
 @as_json
 def standings(folder: Path, *, as_json: bool) -> None:

@@ -22,7 +22,8 @@ from referee.cli.init_answers import (
     yes_option,
 )
 from referee.cli.number_types import WholeNumber
-from referee.cli.output_paths import folder_to_make
+from referee.cli.output_paths import contest_to_make, folder_to_make
+from referee.cli.port_as_folder import require_no_port
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
@@ -45,7 +46,7 @@ DEFAULT_CATEGORIES = 10
 
 
 @click.command()
-@click.argument("folder", type=folder_to_make)
+@click.argument("folder", type=contest_to_make)
 @click.option("--name", help="The contest's name; default: the folder's.")
 @click.option(
     "--testset", type=any_path, help="A test-set folder; default: a synthetic one."
@@ -108,6 +109,11 @@ def init(
             require_truth(given, task)
     MeterAddress(meter)
     require_no_contest(folder)
+    if name is not None and not name.strip():
+        words = (
+            "--name is blank; name the contest, or leave it out for the folder's name."
+        )
+        raise click.UsageError(words)
     answers, taken = Given(
         attempts, per_attempt, least_map, backup_folder, yes
     ).complete(images)
@@ -169,6 +175,7 @@ def serve(
 
     listen = listening(host, port, tls_cert, tls_key)
     if needs_setup(folder):
+        require_no_port("serve", folder)
         _require_no_slip(folder)
         set_up(folder, listen, partial(_say, None), parent)
         return
@@ -206,6 +213,7 @@ def setup(
     from referee.web.setup.setup_server import set_up
 
     listen = listening(host, port, tls_cert, tls_key)
+    require_no_port("setup", folder)
     set_up(folder, listen, partial(_say, None), parent)
 
 

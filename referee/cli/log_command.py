@@ -15,7 +15,7 @@ from lpirc_score.cli.terminal_tables import one_line
 from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.operator_names import doer
 from referee.cli.output_paths import output_path
-from referee.cli.shared_options import any_path, hexadecimal, run_number
+from referee.cli.shared_options import contest_argument, hexadecimal, run_number
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
@@ -30,7 +30,7 @@ NOT_SHOWN = ("action", "values", SALT)
 
 
 @click.command()
-@click.argument("folder", type=any_path, default=Path(), envvar="REFEREE_CONTEST")
+@contest_argument(default=Path(), envvar="REFEREE_CONTEST")
 @click.option("--follow", is_flag=True, help="Follow new events until Ctrl-C.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document per line."

@@ -23,10 +23,43 @@ from referee.errors import ContestMissing, RefereeError
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
-CONTEST = "--contest"
 STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 """Errors that are shown as one sentence at the terminal."""
 
+
+_SETTINGS = (
+    "Settings and stations stand in the contest's contest.toml; while it is served, the console's page "
+    "/operator/settings/rules changes them."
+)
+_END = "A server ends by Ctrl-C, or by the service manager that began it; referee serve begins it again."
+NO_COMMANDS = {
+    **dict.fromkeys(("settings", "config", "station", "stations"), _SETTINGS),
+    **dict.fromkeys(("restart", "shutdown", "kill"), _END),
+    "help": "For help write: referee --help, or referee COMMAND --help",
+    "version": "For the version write: referee --version",
+}
+"""Words that people take for commands, each with what does it."""
+
+OTHER_WORDS = {
+    "board unfreeze": "board unveil --all",
+    "board thaw": "board unveil --all",
+    "board publish": "board unveil --all",
+    "operator password": "operator remove NAME, then: referee operator add NAME",
+    "operator delete": "operator remove NAME",
+    "run add": "run arm TEAM",
+    "run cancel": 'run void RUN --reason "…"',
+    "run delete": 'run void RUN --reason "…"',
+    "run end": "run close RUN",
+    "run judge": "judge RUN",
+    "run new": "run arm TEAM",
+    "run score": "judge RUN",
+    "run stop": "run close RUN",
+    "team delete": "team disable NAME",
+    "team passwd": "team password NAME",
+    "team remove": "team disable NAME",
+    "team rm": "team disable NAME",
+}
+"""Words that people take for commands of a group, each with the command that does it."""
 
 _NO_SUCH_COMMAND = getattr(click.exceptions, "NoSuchCommand", None)
 """Earlier versions of click have no class for it."""
@@ -71,6 +104,11 @@ def words_of(name: str) -> str:
 def _with_commands(error: click.UsageError) -> click.UsageError:
     """Return the error; if an unknown command of a group is like none of its commands, list them."""
     group = error.ctx.command if error.ctx is not None else None
+    if group is not None and _NO_SUCH_COMMAND is not None:
+        given = getattr(error, "command_name", "")
+        if meant := OTHER_WORDS.get(f"{group.name} {given}"):
+            words = f"There is no '{group.name} {given}'; write: referee {meant}"
+            return click.UsageError(words, error.ctx)
     if (
         _NO_SUCH_COMMAND is None
         or not isinstance(error, _NO_SUCH_COMMAND)
@@ -80,24 +118,6 @@ def _with_commands(error: click.UsageError) -> click.UsageError:
         return error
     names = ", ".join(group.list_commands(error.ctx or click.Context(group)))
     return click.UsageError(f"{error.message} The commands are {names}.", error.ctx)
-
-
-def _with_folder(error: click.UsageError) -> click.UsageError:
-    """Return the error; for --contest of a command with the argument FOLDER, name that."""
-    context = error.ctx
-    if not isinstance(error, click.NoSuchOption) or context is None:
-        return error
-    if error.option_name != CONTEST:
-        return error
-    if isinstance(context.command, click.Group):
-        words = f"Write it behind the command: {context.command_path} COMMAND {CONTEST}"
-        return click.UsageError(f"{error.message} {words}", context)
-    arguments = [one for one in context.command.params if one.name == "folder"]
-    if not arguments:
-        return error
-    shown = arguments[0].make_metavar(context)
-    words = f"this command takes the folder without it: {context.command_path} {shown}"
-    return click.UsageError(f"{error.message} For a contest, {words}", context)
 
 
 @contextmanager
@@ -128,6 +148,10 @@ def _source_named(ctx: click.Context) -> Iterator[None]:
         from referee.cli.shared_options import with_source
 
         raise with_source(error, ctx) from error
+    except RefereeError as error:
+        from referee.cli.shared_options import with_contest
+
+        raise RefereeError(error.code, with_contest(error.sentence, ctx)) from error
 
 
 class Boundary(click.Group):
@@ -190,6 +214,12 @@ class Boundary(click.Group):
 
     def _meant(self, ctx: click.Context, name: str) -> str:
         """Return a question that names a command, also one inside a group: "arm" may mean "run arm"."""
+        if name in NO_COMMANDS:
+            return f" {NO_COMMANDS[name]}"
+        group, _, within = name.partition("-")
+        of_group = self.get_command(ctx, group) if within else None
+        if isinstance(of_group, click.Group) and within in of_group.commands:
+            return f" Did you mean '{group} {within}'?"
         inside = []
         for group in COMMANDS:
             command = self.get_command(ctx, group)
@@ -215,8 +245,17 @@ class Boundary(click.Group):
             with _failures_stated(), _source_named(ctx):
                 return super().invoke(ctx)
         except click.UsageError as error:
+            # It needs the contest's settings, which a command that is right may not need.
+            from referee.cli.usage_advice import with_advice
+
             suggest_meant(error)
-            raise _with_folder(_with_commands(error)) from error
+            from referee.cli.shared_options import with_contest
+
+            advised = with_advice(_with_commands(error))
+            sentence = with_contest(advised.format_message(), ctx)
+            if sentence != advised.format_message():
+                advised = click.UsageError(sentence, advised.ctx)
+            raise advised from error
 
 
 @click.group(

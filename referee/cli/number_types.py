@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import click
 
 from lpirc_score.cli.number_type import Number
-from referee.given_units import as_number, of_unit, too_high
+from referee.cli.usage_advice import CONTEST, needed_options
+from referee.given_units import as_number, of_unit, too_high, unit_of
+from referee.presence import is_file
 
 ALL = "--all"
 SECONDS = "any_s"
@@ -28,7 +33,22 @@ class WholeNumber(click.IntRange):
             int(value)
         except (TypeError, ValueError):
             self.fail(_not_a("whole number", value, _key(param)), param, ctx)
-        return super().convert(value, param, ctx)
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            unit = unit_of(_key(param))
+            self.fail(f"{value} {self._limits()}{unit and f' {unit}'}.", param, ctx)
+
+    def _describe_range(self) -> str:
+        """Return the limits as the help shows them; click writes "x<=None" where there are none."""
+        has_limits = self.min is not None or self.max is not None
+        return super()._describe_range() if has_limits else ""
+
+    def _limits(self) -> str:
+        """Return what a number must be, as the end of a sentence that begins with it."""
+        if self.max is None:
+            return f"must be {self.min} or more"
+        return f"must lie between {self.min} and {self.max}"
 
 
 def _key(param: click.Parameter | None) -> str:
@@ -37,7 +57,10 @@ def _key(param: click.Parameter | None) -> str:
 
 def _not_a(kind: str, value: Any, key: str) -> str:
     """Return the sentence for a value that is no number, with its unit and, if it is written with one, its number."""
-    return f"{value!r} is not a {kind}{of_unit(key)}{as_number(key, value)}."
+    as_plain = as_number(key, value)
+    if "whole" in kind and re.search(r"\.\d+$", as_plain):
+        as_plain = ""
+    return f"{value!r} is not a {kind}{of_unit(key)}{as_plain}."
 
 
 class RealNumber(Number):
@@ -94,10 +117,12 @@ class Accuracy(RealNumber):
 
 
 class RunNumber(WholeNumber):
-    """The number of a run, as the database may have it."""
+    """The number of a run, or of something else that a command lists, as the database may have it."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "run", listed_by: str = "referee run list") -> None:
         super().__init__(1, 2**63 - 1)
+        self._what = what
+        self._listed_by = listed_by
 
     def convert(
         self,
@@ -109,9 +134,27 @@ class RunNumber(WholeNumber):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            words = "is not the number of a run, such as 1; see: referee run list"
+            # The settings need NumPy, which a command that is right may not need.
+            from referee.config import CONFIG_NAME
+
+            words = f"is not the number of a {self._what}, such as 1; see: {self._listed_by}"
             known = [] if ctx is None else ctx.command.params
             is_all = str(value).strip().casefold() in ("all", "*")
-            if ctx is not None and is_all and any(ALL in one.opts for one in known):
+            takes = {name for one in known for name in one.opts}
+            if ctx is not None and is_all and ALL in takes:
                 words = f"is not the number of a run; for all: {ctx.command_path} {ALL}"
+            elif (
+                ctx is not None
+                and CONTEST in takes
+                and is_file(Path(value, CONFIG_NAME))
+            ):
+                numbers = [
+                    one.make_metavar(ctx)
+                    for one in known
+                    if isinstance(one, click.Argument)
+                ]
+                which = [ALL] if ALL in takes else numbers
+                form = " ".join([ctx.command_path, *which, *needed_options(ctx)])
+                contest = f"{CONTEST} {shlex.quote(value)}"
+                words = f"is a contest's folder; write: {form} {contest}"
             self.fail(f"{value!r} {words}", param, ctx)

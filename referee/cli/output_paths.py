@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
 from lpirc_score.cli.score_options import AnyPath
-from lpirc_testsets.folder import no_place
+from lpirc_testsets.folder import is_test_set, no_place
 from referee.config import CONFIG_NAME
 from referee.config.tracks import MODELS
 from referee.journal.place import JOURNAL_NAME
@@ -61,6 +62,16 @@ class FolderToMake(Place):
         """Return why it is no such folder, as the end of a sentence that begins with the path, or ""."""
         if is_there(path) and not is_folder(path):
             return f"is a file, and a folder is needed; {ELSEWHERE}"
+        return _called_like_file(path) or super().problem_of(path)
+
+
+class ContestToMake(FolderToMake):
+    """The folder of a contest that a command makes of the test set that its --testset names."""
+
+    def problem_of(self, path: Path) -> str:
+        """Return why it is no such folder, as the end of a sentence that begins with the path, or ""."""
+        if is_folder(path) and is_test_set(path):
+            return f"is a test set; write --testset {quote(str(path))}, and for the contest another folder"
         return super().problem_of(path)
 
 
@@ -79,10 +90,7 @@ class ResultsFolder(OutputPath):
         """Return why it is no such folder, as the end of a sentence that begins with the path, or ""."""
         if is_file(path):
             return f"is a file, and a folder is needed; {ELSEWHERE}"
-        if path.suffix.lower() in FILE_FORMATS and not is_folder(path):
-            better = path.with_suffix("")
-            return f"is called like a file, and a folder is made; write {better}"
-        return super().problem_of(path)
+        return _called_like_file(path) or super().problem_of(path)
 
 
 class PageFile(OutputPath):
@@ -107,6 +115,13 @@ class ZipFile(OutputPath):
         return super().problem_of(path)
 
 
+def _called_like_file(path: Path) -> str:
+    if path.suffix.lower() in FILE_FORMATS and not is_folder(path):
+        better = path.with_suffix("")
+        return f"is called like a file, and a folder is made; write {better}"
+    return ""
+
+
 def _problem_in_contest(place: Path) -> str:
     if is_file(place / CONFIG_NAME):
         return f"is the folder of a contest; {ELSEWHERE}"
@@ -120,6 +135,7 @@ def _problem_in_contest(place: Path) -> str:
 
 
 folder_to_make = FolderToMake()
+contest_to_make = ContestToMake()
 output_path = OutputPath()
 zip_file = ZipFile()
 results_folder = ResultsFolder()

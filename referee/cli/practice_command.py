@@ -31,7 +31,7 @@ from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
 )
-from referee.cli.output_paths import folder_to_make
+from referee.cli.output_paths import contest_to_make
 from referee.cli.practice_photographs import default_folder, taken_photographs
 from referee.cli.rehearsed_faults import (
     Faults,
@@ -68,7 +68,7 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
 
 
 @click.command(epilog=WHICH_TO_TAKE)
-@click.argument("folder", metavar="[DIR]", type=folder_to_make, required=False)
+@click.argument("folder", metavar="[DIR]", type=contest_to_make, required=False)
 @click.option(
     "--testset", type=any_path, help="A test-set folder; by default, a synthetic set."
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from lpirc_score.tasks import BOXES
 from lpirc_testsets import TestSet, load_test_set
+from lpirc_testsets.folder import is_test_set
 from lpirc_testsets.image_import import import_images
 from lpirc_testsets.photographs import images_in
 from referee.cli.testset_output import reporting
@@ -33,6 +35,10 @@ def taken_photographs(images: Path, folder: Path) -> Path:
     Says which files are left out. Raises TestSetError as `import_images` does, and RefereeError `contest-exists` if the
     folder has another test set, or photographs of other names.
     """
+    if is_test_set(images):
+        better = f"referee practice --testset {quote(str(images))}"
+        sentence = f"{images} is a test set, no folder of photographs; write: {better}"
+        raise RefereeError("bad-request", sentence)
     place = folder / TESTSET
     if is_there(place):
         _require_same(load_test_set(place), images, folder)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lpirc_score.cli.number_type import Number
+from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import WholeNumber
 from referee.cli.output_paths import results_folder
-from referee.cli.shared_options import any_path, as_json, hexadecimal
+from referee.cli.shared_options import as_json, contest_argument, hexadecimal
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -28,7 +30,7 @@ MB = 1e6
 
 
 @click.command("publish")
-@click.argument("folder", metavar="CONTEST", type=any_path)
+@contest_argument(metavar="CONTEST")
 @click.argument("out", metavar="OUT", type=results_folder)
 @click.option(
     "--every",
@@ -133,8 +135,27 @@ def _said(
     return "\n".join(said)
 
 
+class Site(AnyPath):
+    """The folder of a published site; for the address of one, the command that takes it is said."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path. Fails for an address."""
+        if str(value).lower().startswith(("http://", "https://")):
+            over_network = (
+                f"python3 -m lpirc_client.verify_site {shlex.quote(str(value))}"
+            )
+            words = f"is an address, and SITE is a folder; a site at an address is verified by: {over_network}"
+            self.fail(f"{value} {words}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("verify")
-@click.argument("folder", metavar="SITE", type=any_path)
+@click.argument("folder", metavar="SITE", type=Site())
 @click.option(
     "--key",
     metavar="HEX",

@@ -26,7 +26,7 @@ from referee.cli.home_contest import (
     try_meter,
 )
 from referee.cli.number_types import WholeNumber
-from referee.cli.output_paths import folder_to_make
+from referee.cli.output_paths import contest_to_make
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -45,6 +45,7 @@ from referee.cli.rehearsed_client import (
     client_arguments,
     client_words,
     closed_run,
+    require_recording,
 )
 from referee.cli.rehearsed_faults import (
     Faults,
@@ -60,10 +61,8 @@ from referee.config.contest_text import config_text
 from referee.config.rule_table import rule_text
 from referee.contest import create_contest, open_contest, require_task
 from referee.contest_rules import DEFAULT, ContestRule, RuleError, rule_of_words
-from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import score_document
-from referee.presence import is_file
 from referee.store.records import Run, Score
 from referee.web.listener import Listen
 
@@ -103,7 +102,7 @@ BUNDLE_NAME = "bundle.zip"
 )
 @click.option(
     "--out",
-    type=folder_to_make,
+    type=contest_to_make,
     help="The folder to create; default: rehearsals/<time>.",
 )
 @click.option(
@@ -161,10 +160,8 @@ def rehearse(
         raise click.UsageError(
             "--images is the size of the synthetic set; leave it out with --testset."
         )
-    if replay is not None and not is_file(replay):
-        raise RefereeError(
-            "replay-missing", f"The file to replay, {replay}, does not exist."
-        )
+    if replay is not None:
+        require_recording(replay, testset)
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
     of_run = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -28,6 +29,7 @@ from referee.cli.rehearsed_faults import Hall
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.installed import client_version
+from referee.presence import is_file
 from referee.store import Store
 from referee.store.records import Run, RunState
 
@@ -37,7 +39,11 @@ LOOK_S = 0.05
 # Characters read at once: some clients write faster than this can show.
 MOST_SAID = 1 << 20
 CLIENT_LOG = "client.log"
-PLACE = re.compile(r"\{(url|team|password_file|password)\}")
+PLACES = ("url", "team", "password_file", "password")
+PLACE = re.compile(rf"\{{({'|'.join(PLACES)})\}}")
+LIKE_A_PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
+FOR_A_SHELL = frozenset(("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
+"""Words that only a shell takes for more than arguments."""
 # Otherwise a fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
 RECEIPTS_NAME = "receipts.jsonl"
@@ -61,15 +67,58 @@ def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
         raise click.UsageError(
             f"--client {client!r} is not a command: {error}."
         ) from error
+    _require_places(client)
+    if shell := FOR_A_SHELL.intersection(words):
+        raise click.UsageError(
+            f"--client {client!r} has {min(shell)!r}, which only a shell understands; "
+            f"write: --client {shlex.quote('sh -c ' + shlex.quote(client))}"
+        )
     if not words or "{url}" not in client:
         raise click.UsageError(
             f"--client {client!r} has no {{url}}: it must be given the referee's address."
         )
     if (path := shutil.which(words[0])) is None:
-        raise RefereeError(
-            "client-missing", f"There is no program {words[0]!r} that can be executed."
-        )
+        raise RefereeError("client-missing", _no_program(words[0]))
     return (path, *words[1:])
+
+
+def _require_places(client: str) -> None:
+    """Raise UsageError for words in braces that are not replaced."""
+    for name in LIKE_A_PLACE.findall(client):
+        if name not in PLACES:
+            places = ", ".join(f"{{{one}}}" for one in PLACES)
+            raise click.UsageError(
+                f"--client {client!r} has {{{name}}}, which stands for nothing; what is replaced is {places}."
+            )
+
+
+def _no_program(name: str) -> str:
+    """Return that there is no such program, and how a file of that name is called."""
+    sentence = f"There is no program {name!r} that can be executed"
+    file = Path(name)
+    if not is_file(file):
+        return f"{sentence}; check its name, and write its path if PATH does not lead to it"
+    if file.suffix == ".py":
+        return f"{sentence}; for a file of Python write: --client 'python3 {name} ...'"
+    here = name if "/" in name else f"./{name}"
+    if os.access(file, os.X_OK):
+        return f"{sentence}; a file in this folder is called as {here}"
+    return f"{sentence}; the file {name} is not executable: chmod +x {name}, and call it as {here}"
+
+
+def require_recording(file: Path, testset: Path | None) -> None:
+    """Raise RefereeError `bad-recording` for a file that the client could not replay on this test set."""
+    from lpirc_client.errors import ClientError
+    from lpirc_client.recorded_rows import read
+    from lpirc_client.replay import prepare
+
+    try:
+        if testset is None:
+            read(file)
+        else:
+            prepare(file, testset)
+    except ClientError as error:
+        raise RefereeError("bad-recording", f"--replay {error.sentence}") from error
 
 
 def client_arguments(plan: Plan, url: str, password: str) -> list[str]:

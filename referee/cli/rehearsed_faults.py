@@ -24,6 +24,7 @@ from referee.web.listener import Listen, with_free_port
 
 EXAMPLE = "drop:5%,slow:200ms,meter-gap:10s,restart:30s"
 FORM = re.compile(r"(?:(drop)|slow|meter-gap|restart):(\d+(?:\.\d+)?)((?(1)%|m?s))")
+NAMES = ("drop", "slow", "meter-gap", "restart")
 UNITS = {"%": 0.01, "ms": 0.001, "s": 1.0}
 GAP_AFTER_S = 1.0  # of the run
 Faults = dict[str, float]
@@ -39,11 +40,22 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
             float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
         )
         if not 0 < value < (1 if name == "drop" else LONGEST_S):
-            problem = f"{word!r} is not a fault, or is named twice."
-            advice = f"Write {EXAMPLE}: the share of dropped requests is below 100 %, and times are below a day."
-            raise click.BadParameter(f"{problem} {advice}", ctx, param)
+            what = f"{_problem(word.strip(), found)}. Write {EXAMPLE}."
+            raise click.BadParameter(what, ctx, param)
         found[name] = value
     return found
+
+
+def _problem(word: str, found: Faults) -> str:
+    """Return what is wrong with a fault, after those that were found."""
+    name = word.partition(":")[0]
+    if name in found:
+        return f"The fault {name!r} is named twice"
+    if name not in NAMES:
+        return f"{word!r} is not a fault; faults are {', '.join(NAMES)}"
+    if name == "drop":
+        return f"{word!r} has no share of requests, such as 5%, below 100 %"
+    return f"{word!r} has no time in s or ms, such as 2s, above 0 and below a day"
 
 
 faults_option = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import click
 from lpirc_score.cli.score_options import MetricName
 from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.tasks.words import words_of
+from lpirc_testsets.folder import is_test_set
 from referee.cli.recorded_acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.worker_options import require_judged, worker_options, workers_of
 from referee.clock import Clock
+from referee.config import CONFIG_NAME
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
 from referee.judging.judge import Again
@@ -65,8 +68,7 @@ def rejudge(
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
     if testset is not None and not dry_run:
-        advice = f'To judge by this ground truth, write testset = "{testset}" into contest.toml.'
-        raise click.UsageError(f"--testset needs --dry-run. {advice}")
+        raise click.UsageError(_only_dry(testset, folder))
     failed: dict[int, str] = {}
 
     def give_up(run: Run, reason: str) -> None:
@@ -97,6 +99,17 @@ def rejudge(
         if dry_run:
             click.echo("No judgement was stored.", err=True)
     require_judged(failed)
+
+
+def _only_dry(testset: Path, folder: Path) -> str:
+    """Return why --testset is refused without --dry-run, and how the contest gets this test set."""
+    needs = "--testset needs --dry-run."
+    if not is_test_set(testset):
+        return (
+            f"{needs} And {testset} is no test set; `referee testset import` makes one."
+        )
+    within = json.dumps(os.path.relpath(testset, folder))
+    return f"{needs} To judge by this ground truth, write testset = {within} into {folder / CONFIG_NAME}."
 
 
 def print_changes(found: Rejudged, accuracy: str) -> None:

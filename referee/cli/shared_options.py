@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from lpirc_score.cli.score_options import AnyPath
 from referee.cli.number_types import RealNumber, RunNumber, WholeNumber
+from referee.cli.usage_advice import CONTEST, one_too_many
 from referee.errors import ContestMissing, RefereeError
 
 if TYPE_CHECKING:
@@ -25,11 +26,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 VARIABLE = "REFEREE_CONTEST"
 CONTEST_FROM = "referee.contest-from"
 """The folder and the source of a --contest that was not written, in the context's `meta`."""
+_QUOTED = r""""[^"]*"|'[^']*'"""
+PROPOSED = re.compile(
+    rf"""(?<=: )referee [a-z](?:{_QUOTED}|\.\.\.|[^;.,()"']|[.,](?=\S))*?(?=[;)]|[.,](?:\s|$)|$)"""
+)
+"""A proposed command, up to the end of its clause."""
+HAS_CONTEST = re.compile(r"[ \[]--(contest|help)\b")
+CONTEST_GIVEN = "referee.contest-given"
+"""The folder of a --contest that was written, in the context's `meta`."""
 NOT_AT_THE_COMMAND_LINE = (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
-NAMED_BY_OPTION = ("station", "heat")
-OF_WORDS = ("reason", "note", "text")
-"""Parameters whose values are several words, which need quotes."""
-"""Parameters whose values people write without their options."""
 
 
 class ContestOption(click.Option):
@@ -40,28 +45,53 @@ class ContestOption(click.Option):
     ) -> tuple[Any, list[str]]:
         """Read the option; `args` are the arguments that are left over."""
         if args and not ctx.resilient_parsing:
-            ctx.fail(_one_too_many(ctx, args[0]))
+            ctx.fail(one_too_many(ctx, args[0]))
         given, left = super().handle_parse_result(ctx, opts, args)
         source = ctx.get_parameter_source(self.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            ctx.meta[CONTEST_GIVEN] = given
         if source in NOT_AT_THE_COMMAND_LINE:
             ctx.meta[CONTEST_FROM] = given, source
         return given, left
 
 
-def _one_too_many(ctx: click.Context, given: str) -> str:
-    """Return the sentence for a surplus argument, with the options before which it may belong."""
-    quoted = shlex.quote(given)
-    said = f"The argument {given!r} is one too many;"
-    named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
-    if named and not Path(given).is_dir():
-        ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
-        return f"{said} write what it is: {ways}, or --contest {quoted}"
-    folder = f"{ctx.command_path} --contest {quoted}"
-    texts = [one for one in ctx.command.params if one.name in OF_WORDS]
-    if texts:
-        option = f'{texts[0].opts[0]} "\N{HORIZONTAL ELLIPSIS}"'
-        return f"{said} put several words in quotes: {option}; or write {folder}"
-    return f"{said} if it is the contest's folder, write: {folder}"
+class ContestArgument(click.Argument):
+    """The contest's folder as an argument, which is read before the options: their errors propose commands for it."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Read the argument."""
+        given, left = super().handle_parse_result(ctx, opts, args)
+        source = ctx.get_parameter_source(self.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            ctx.meta[CONTEST_GIVEN] = given
+        return given, left
+
+
+def with_contest(sentence: str, ctx: click.Context) -> str:
+    """Return a sentence whose proposed commands have the contest of this command, so that they work as they stand."""
+    given = ctx.meta.get(CONTEST_GIVEN)
+    if given is None or str(given) == ".":
+        return sentence
+    option = f" --contest {shlex.quote(str(given))}"
+
+    def completed(found: re.Match[str]) -> str:
+        is_complete = HAS_CONTEST.search(found[0]) or not _takes_contest(found[0], ctx)
+        return found[0] if is_complete else found[0] + option
+
+    return PROPOSED.sub(completed, sentence)
+
+
+def _takes_contest(proposed: str, ctx: click.Context) -> bool:
+    """Return whether a command that is proposed has the option --contest."""
+    root = ctx.find_root()
+    command: click.Command | None = root.command
+    for word in proposed.split()[1:]:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(root, word)
+    return command is not None and any(CONTEST in one.opts for one in command.params)
 
 
 def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:
@@ -79,6 +109,9 @@ def with_source(missing: ContestMissing, ctx: click.Context) -> RefereeError:
 
 
 any_path = AnyPath()
+contest_argument = partial(
+    click.argument, "folder", cls=ContestArgument, type=any_path, is_eager=True
+)
 contest_folder = click.option(
     "--contest",
     "folder",

@@ -11,7 +11,12 @@ import click
 
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.number_types import RealNumber
-from referee.cli.shared_options import any_path, listening, listening_options
+from referee.cli.shared_options import (
+    any_path,
+    contest_argument,
+    listening,
+    listening_options,
+)
 from referee.cli.station_addresses import require_addresses
 from referee.config import CONFIG_NAME, read_config, toml_table
 from referee.errors import RefereeError
@@ -25,7 +30,7 @@ _PATH = re.compile(
 
 
 @click.command()
-@click.argument("folder", type=any_path)
+@contest_argument()
 @click.option(
     "--journal",
     type=any_path,

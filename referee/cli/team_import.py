@@ -18,6 +18,7 @@ from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.networks import has_host
 from referee.presence import is_there
 from referee.registration.team_list import read_teams
 from referee.registration.team_sheet import team_sheet
@@ -48,6 +49,11 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
         words = f"{url!r} does not begin with http:// or https://; write"
         hint = "--url"
         raise click.BadParameter(f"{words} http://{url}", param_hint=hint)
+    if url is not None and not has_host(url):
+        words = f"{url!r} has no host or port that can be"
+        raise click.BadParameter(
+            f"{words}; write one such as http://192.168.1.10:8080", param_hint="--url"
+        )
     if sheet is not None and is_there(sheet):
         sentence = (
             f"{sheet} exists and may hold passwords of other teams; name a new file."

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.files.output_places import require_place
 from lpirc_testsets import TestSet, TestSetError
 from lpirc_testsets.formats import (
     FORMATS,
@@ -19,6 +20,7 @@ from lpirc_testsets.formats import (
     format_names,
 )
 from lpirc_testsets.plugins import PluginError
+from lpirc_testsets.presence import is_folder, is_there
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_output import out_option, report, reporting, show_option
 
@@ -64,6 +66,7 @@ def _command(name: str, format_: Format) -> click.Command:
     """Return the command of a format, with the options common to all formats."""
 
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
+        _require_outside(given)
         test_set, notes = _imported(name, given, show, as_json=as_json)
         report(test_set, notes, as_json=as_json)
         if not (as_json or notes):
@@ -77,6 +80,13 @@ def _command(name: str, format_: Format) -> click.Command:
     for file in reversed(format_.options):
         execute = _option_of(file)(execute)
     return click.command(name, help=format_.help)(execute)
+
+
+def _require_outside(given: dict[str, Any]) -> None:
+    """Raise RefereeError `bad-place` if the new folder is in that of the images: the next import would read it too."""
+    images = given.get("images")
+    if images is not None and is_folder(images) and not is_there(given["out"]):
+        require_place("--out", given["out"], [("the folder of --images", images)])
 
 
 def _option_of(file: FileOption) -> Any:

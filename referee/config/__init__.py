@@ -32,7 +32,7 @@ from referee.config.contest_values import (
 from referee.config.journal_table import Journal
 from referee.config.missing_contest import missing_contest
 from referee.config.rule_table import RuleTable
-from referee.config.toml_slips import TIME_FORM, remedy, shown, shown_line
+from referee.config.toml_slips import TIME_FORM, not_toml, shown
 from referee.config.tracks import ModelTrack
 from referee.config.unknown_keys import about_unknown
 from referee.errors import BadSetting, RefereeError
@@ -66,6 +66,11 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
     "rule": RuleTable,
 }
 NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
+_UNQUOTED = re.compile(r"true|false|\d{1,9}(\.\d{1,9})?")
+EMPTY = (
+    "it is empty; take it from a backup, which makes a new folder: "
+    "referee restore BACKUP.zip NEW_FOLDER"
+)
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -97,9 +102,11 @@ def config_of(path: Path, text: str) -> ContestConfig:
     try:
         table = toml_table(text)
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, _not_toml(text, error)) from error
+        raise _unreadable(path, not_toml(text, error)) from error
     except (ValueError, RecursionError) as error:  # a huge number, or too deep
         raise _unreadable(path, str(error)) from error
+    if not table:
+        raise _unreadable(path, EMPTY)
     return _contest(_Table(path, text), table)
 
 
@@ -123,17 +130,6 @@ def place_of_key(where: Path | str, key: str) -> str:
 
 def _unreadable(path: Path, reason: str) -> RefereeError:
     return RefereeError("bad-config", f"{path} cannot be read: {reason}.")
-
-
-def _not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
-    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
-    found = re.search(r"at line (\d+)", str(error))
-    lines = text.split("\n")
-    if found is None or not 1 <= int(found[1]) <= len(lines):
-        return str(error)
-    number = int(found[1])
-    line = shown_line(lines[number - 1])
-    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
 
 
 @dataclass(frozen=True)
@@ -264,7 +260,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         }.get(kind, f"a number{of_unit(key)}")
         if choice := NUMBERS_OF_MEANING.get(key):
             words = choice.removeprefix("must be ").removesuffix(".")
-        words += as_number(key, value)
+        words += as_number(key, value) or _unquoted(value)
         raise where.refused(key, f"{key} = {shown(value)} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
@@ -274,6 +270,12 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         least = "of 0 or more" if key in MAY_BE_0 else "above 0"
         raise where.refused(key, f"{key} = {shown(value)} must be a number {least}.")
     return float(value)
+
+
+def _unquoted(value: object) -> str:
+    """Return ", without quotes: 60" for a number or a truth value that stands in quotes; "" for another value."""
+    is_meant = isinstance(value, str) and _UNQUOTED.fullmatch(value)
+    return f", without quotes: {value}" if is_meant else ""
 
 
 def _moment(where: _Table, key: str, value: object) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from lpirc_power.meter import (
@@ -25,7 +26,7 @@ from referee.config.name_rule import name_problem, shown_name
 from referee.config.rule_table import rule_problems
 from referee.config.tracks import track_problems
 from referee.given_units import per_cent
-from referee.networks import network
+from referee.networks import has_host, network
 
 LONGEST_WINDOW_S = 24 * 3600
 
@@ -84,7 +85,7 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
 
 
 def _path_problems(config: ContestConfig) -> Iterator[Problem]:
-    """Yield each path with the character NUL, which no path can have."""
+    """Yield each path with the character NUL, which no path can have, and each path of Windows."""
     paths = [
         ("", 0, "testset", config.testset),
         ("backup", 0, "folder", config.backup.folder),
@@ -100,6 +101,15 @@ def _path_problems(config: ContestConfig) -> Iterator[Problem]:
         if NUL in path:
             words = f"{key} = {path!r} has the character NUL, which no path can have."
             yield table, number, key, words
+        if words := foreign_path(path):
+            yield table, number, key, f"{key} = {path!r} {words}."
+
+
+def foreign_path(path: str) -> str:
+    """Return what is wrong with a path as another system writes it, as the end of a sentence, or ""."""
+    if re.match(r"[A-Za-z]:[\\/]", path):
+        return "is a path of Windows; write it as this system does, such as /mnt/d/day"
+    return "has a \\; write / between folders" if "\\" in path else ""
 
 
 def _name_problems(config: ContestConfig) -> Iterator[Problem]:
@@ -132,12 +142,21 @@ def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     """Yield wrong values of the contest day's keys, each with what it must be."""
     if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
         yield "publish_by", PUBLISH_BY
-    if config.board_url and not config.board_url.startswith(("http://", "https://")):
-        yield "board_url", "must begin with http:// or https://, as a phone opens it."
-    elif len(config.board_url.split()) > 1 or not config.board_url.isprintable():
-        yield "board_url", "has a blank or a line break, which no address can have."
+    if config.board_url and (words := _url_problem(config.board_url)):
+        yield "board_url", words
     if config.heats not in TOURNAMENTS:
         yield "heats", one_of(config.heats, TOURNAMENTS)
+
+
+def _url_problem(url: str) -> str:
+    """Return what is wrong with the address of the board, as the end of a sentence, or ""."""
+    if not url.startswith(("http://", "https://")):
+        return "must begin with http:// or https://, as a phone opens it."
+    if len(url.split()) > 1 or not url.isprintable():
+        return "has a blank or a line break, which no address can have."
+    if not has_host(url):
+        return "has no host or port that can be, as http://192.168.1.10:8080/ has."
+    return ""
 
 
 def _prize_problems(prizes: tuple[Prize, ...]) -> Iterator[Problem]:
@@ -192,6 +211,8 @@ def _makers_problem(makers: tuple[str, ...]) -> str | None:
                 f"official_makers has {one!r}, which is blank; write a maker's name as its meter's answer to *IDN? has "
                 "it."
             )
+        if ";" in name:
+            return f"official_makers has {one!r}; a comma stands between makers, not a semicolon."
         if name.upper() == UNOFFICIAL:
             return f"official_makers has {one!r}: meters for rehearsals are never official."
     return None

@@ -80,7 +80,7 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
     )
     per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
     below = "judged runs with a lower accuracy are not ranked: guesses and an early log-out also give a score"
-    more = "runs that a team may have, not counting void runs; for one more: referee run arm --anyway"
+    more = "runs that a team may have, not counting void runs; for one more: referee run arm TEAM --anyway"
     drawn = "the number of images of a run, those new to the team first; without this line, all images"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
     where = "best on another disk; every_min = 10 is the default: docs/operators.md"

@@ -22,6 +22,7 @@ _COMMENT = re.compile(rf"""((?:{_QUOTED}|[^"'#])*)#""")
 _KEY_AND_VALUE = re.compile(rf"""\s*(?:{_QUOTED}|[\w.-]+)\s*=\s*(.*)""")
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{4}"
 _NUMBER = r"[+-]?\d[\d_]*(?:\.\d+)?"
+_CALCULATION = rf"{_NUMBER}(?:\s*[-+*/x]\s*{_NUMBER})+\s*$"
 
 _SLIPS: Sequence[tuple[str, str]] = (
     ("[\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb]", 'quotes are straight ones: "..."'),
@@ -29,6 +30,7 @@ _SLIPS: Sequence[tuple[str, str]] = (
     (r"[+-]?\d+,\d+$", "the decimal sign is a point, as in 0.5"),
     (rf"{_NUMBER}\s*%$", "a share is a number from 0 to 1, such as 0.01"),
     (rf"{_NUMBER}\s*[A-Za-zµ]+$", "a number stands alone, in the unit of its key"),
+    (_CALCULATION, "TOML does not calculate; write the result"),
     (r"(?i:true|false|yes|no|on|off)$", "write true or false, in small letters"),
     (r"$", "its value is missing"),
     (r"=", "one = stands between a key and its value"),
@@ -59,6 +61,17 @@ def shown(value: object) -> str:
     return repr(value)
 
 
+def not_toml(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """Return the line that is not TOML and what to do about it; the parser's words where it names no line."""
+    found = re.search(r"at line (\d+)", str(error))
+    lines = text.split("\n")
+    if found is None or not 1 <= int(found[1]) <= len(lines):
+        return str(error)
+    number = int(found[1])
+    line = shown_line(lines[number - 1])
+    return f"line {number} is not TOML: {line!r}; {remedy(text, number)}"
+
+
 def remedy(text: str, number: int) -> str:
     """Return what to do about line `number`, from 1, at which a parser stops; without a full stop."""
     lines = text.split("\n")
@@ -82,7 +95,10 @@ def remedy(text: str, number: int) -> str:
     for form, words in _SLIPS:
         if re.match(form, assigned[1]):
             key = line.partition("=")[0].strip()
-            return words + (as_number(key, assigned[1]) if unit_of(key) else "")
+            exact = as_number(key, assigned[1]) if unit_of(key) else ""
+            if "decimal sign" in exact:  # it says what the words say, with the number
+                return exact.removeprefix("; ")
+            return words + exact
     return ANY
 
 

@@ -96,7 +96,7 @@ def _device_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if track.device and track.devices:
         yield (
             "devices",
-            f"track {track.name!r}: give either device or devices, not both.",
+            f"track {track.name!r}: device and devices are both given; take one of them away.",
         )
     if len(set(track.devices)) < len(track.devices) or not all(
         map(str.strip, track.devices)

@@ -23,7 +23,10 @@ from referee.evidence.given_facts import Given
 from referee.evidence.judgement_verification import JUDGEMENT_CHECKS
 from referee.evidence.receipts_in_bundle import require_own
 from referee.evidence.recomputed_run import Recomputed
-from referee.evidence.record_verification import RECORD_CHECKS
+from referee.evidence.record_verification import (
+    RECORD_CHECKS,
+    require_own_test_set,
+)
 from referee.evidence.signed_statement import is_signed, subject_of
 from referee.evidence.verification_items import Failure, Item, NotChecked
 
@@ -41,7 +44,7 @@ _MALFORMED = (
 
 
 def verify(data: bytes, given: Given) -> list[Item]:
-    """Verify a bundle. Raises BadBundle if it cannot be read, RefereeError `receipts-other-run`."""
+    """Verify a bundle. Raises BadBundle if it cannot be read, RefereeError `receipts-other-run`, `testset-other`."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
     if given.receipts is not None:
@@ -60,6 +63,7 @@ def verify(data: bytes, given: Given) -> list[Item]:
             raise
         return items  # the unreadable content was not signed by the contest
     found = Recomputed(bundle, given.ground_truth)
+    require_own_test_set(found, given)
     checked = [
         _with_plugin(bundle, _item(name, partial(check, found, given)))
         for name, check in CHECKS.items()

@@ -14,6 +14,7 @@ from referee.evidence.receipts_in_bundle import Receipts
 class Given:
     """Facts known from outside the bundle: a public key, a head of the log, receipts, a ground truth.
 
+    `test_set` is the digest of the test set that `ground_truth` is of, if it is known.
     `head` may be just the first digits of a head; `head_events` is the number of events up to that head, if known.
     `kept` are links of the log that people kept, and `chains` the log as it was published. `interval` requests that the
     score's interval be recomputed, too.
@@ -24,6 +25,7 @@ class Given:
     head_events: int | None = None
     receipts: Receipts | None = None
     ground_truth: bytes | None = None
+    test_set: str = ""
     interval: bool = False
     kept: Sequence[KeptLink] = ()
     chains: Sequence[PublishedChain] = ()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets.folder import compute_digest
+from referee.errors import RefereeError
 from referee.evidence.bundle_container import (
     MANIFEST,
 )
@@ -51,6 +52,21 @@ def _test_set(found: Recomputed, _: Given) -> str:
     if bundle.run.testset_digest == digest:
         return f"The test set {digest[:12]} is the one that the run was armed with."
     return f"The images are those of the run. The log states that a corrected ground truth was used ({digest[:12]})."
+
+
+def require_own_test_set(found: Recomputed, given: Given) -> None:
+    """Raise RefereeError `testset-other` if another test set was given: this says nothing of the bundle."""
+    own = found.bundle.test_set
+    is_other = given.test_set not in ("", own.digest)
+    truth = hashlib.sha256(given.ground_truth or b"").hexdigest()
+    if not is_other or truth == own.ground_truth_sha256:
+        return
+    is_armed = own.digest == found.bundle.run.testset_digest
+    how = "was armed with" if is_armed else "was judged with"
+    ids = f"this test set is {given.test_set[:12]}, and run {found.bundle.run.id} {how} {own.digest[:12]}"
+    raise RefereeError(
+        "testset-other", f"--testset: {ids}; give that one, or leave --testset out."
+    )
 
 
 def _require_judged_by(bundle: Bundle, digest: str) -> None:

@@ -5,7 +5,7 @@ Only values of contest.toml and the number of images are checked. docs/security.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lpirc_score.tasks import BOXES
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
@@ -125,6 +125,12 @@ def _above_floors(config: ContestConfig, images: int) -> Iterator[tuple[str, str
         )
 
 
+def _stations(names: Sequence[str]) -> str:
+    """Return stations for a sentence: with the word, as a name may be any."""
+    word = "station" if len(names) == 1 else "stations"
+    return f"{word} {' and '.join(map(repr, names))}"
+
+
 def unguarded(config: ContestConfig) -> str | None:
     """Return a warning that no proxy protects the server on an open network; None if a proxy is configured."""
     if config.trusted_proxy:
@@ -136,8 +142,8 @@ def unguarded(config: ContestConfig) -> str | None:
     without = [one.name for one in config.stations if not one.clients]
     if without:
         sentence += (
-            f". And {', '.join(without)} has no clients: log-ins and HTML forms from every address are accepted; "
-            'write the board\'s address, as clients = ["192.168.1.30"]'
+            f". And no clients are set for {_stations(without)}: log-ins and HTML forms from every address are "
+            'accepted; write the board\'s address, as clients = ["192.168.1.30"]'
         )
     return f"{sentence}."
 
@@ -153,7 +159,7 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
         yield (
             "attempts-unlimited",
             "attempts = 0: a team may run as often as it is armed, and its best run counts, so a lucky run wins; "
-            f"write attempts = {ATTEMPTS} (for one more attempt: referee run arm --anyway, which is recorded).",
+            f"write attempts = {ATTEMPTS} (for one more attempt: referee run arm TEAM --anyway, which is recorded).",
         )
     for key, least in (
         ("least_map", config.least_map),

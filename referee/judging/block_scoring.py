@@ -131,12 +131,12 @@ def _looked_through(
         sizes += np.bincount(images, minlength=len(sizes))
         found.append(implausible(rows[counted.take(images)], limits))
     columns = zip(*map(astuple, found), strict=True)
-    some, unit_square, above_1, outside, _ = map(sum, columns)
+    some, unit_square, above_1, below_0, outside, _ = map(sum, columns)
     total = 0
     if some:
         total = int(sizes[counted].sum())
     first = next((each.first_outside for each in found if each.outside), 0)
-    return sizes, Implausible(total, unit_square, above_1, outside, first)
+    return sizes, Implausible(total, unit_square, above_1, below_0, outside, first)
 
 
 def _cut(sizes: Ints, memory_bytes: int) -> Ints:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from referee.config import CONFIG_NAME
 from referee.errors import RefereeError
 from referee.evidence.signed_statement import is_signed
-from referee.presence import is_file
+from referee.presence import is_file, is_there
 from referee.publishing.site_manifest import (
     ENVELOPE,
     MANIFEST,
@@ -38,10 +40,7 @@ def verify_site(folder: Path, key: str | None) -> VerifiedSite:
 
 
 def _signed_manifest(folder: Path, key: str | None) -> tuple[SiteManifest, str]:
-    if not is_file(folder / MANIFEST):
-        words = f"{folder} is not the folder of a published site: it has no {MANIFEST}"
-        hint = "a bundle is verified by: referee bundle verify FILE"
-        raise RefereeError("site-missing", f"{words}; {hint}")
+    _require_site(folder)
     text = (folder / MANIFEST).read_bytes()
     envelope = (folder / ENVELOPE).read_bytes()
     try:
@@ -58,6 +57,25 @@ def _signed_manifest(folder: Path, key: str | None) -> tuple[SiteManifest, str]:
     if not is_right:
         raise _unsigned(f"{ENVELOPE} is no signature of {MANIFEST} by {stated}")
     return manifest, stated
+
+
+def _require_site(folder: Path) -> None:
+    """Raise RefereeError `site-missing` unless the folder has a manifest, with what it is instead."""
+    if is_file(folder / MANIFEST):
+        return
+    quoted = shlex.quote(str(folder))
+    if not is_there(folder):
+        words = f"There is no folder {folder}; name the folder that `referee publish` wrote, or a copy of it."
+    elif is_file(folder.parent / MANIFEST):
+        site = shlex.quote(str(folder.parent))
+        words = f"{folder} is a file of a site; name its folder: referee verify {site}"
+    elif is_file(folder):
+        words = f"{folder} is a file, and a site is a folder; a bundle is verified by: referee bundle verify {quoted}"
+    elif is_file(folder / CONFIG_NAME):
+        words = f"{folder} is a contest, not a published site; publish it with: referee publish {quoted} SITE"
+    else:
+        words = f"{folder} is not the folder of a published site: it has no {MANIFEST}; name the folder that has it."
+    raise RefereeError("site-missing", words)
 
 
 def _unsigned(why: str) -> RefereeError:

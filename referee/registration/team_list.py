@@ -73,12 +73,13 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     seen = {folded(team): team for team in present}
     lines: dict[str, int] = {}
     columns = [*(reader.fieldnames or ())]
+    head = _head_of(text)
     problems = [
         f"its first line has the column {name!r} twice; remove one of them"
         for name in COLUMNS
         if columns.count(name) > 1
     ]
-    problems += _unknown_columns(columns)
+    problems += _unknown_columns(columns, head)
     for line, row in rows if not problems else ():
         surplus = row.pop(SURPLUS, [])
         team = row["team"].strip()
@@ -103,13 +104,19 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     return listed
 
 
-def _unknown_columns(columns: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with the names of the columns; those for other purposes, such as `mail`, are left out."""
+def _unknown_columns(columns: Sequence[str], head: str) -> Iterator[str]:
+    """Yield what is wrong with the names of the columns; those for other purposes, such as `mail`, are left out.
+
+    `head` is the line that names them.
+    """
     others = [name for name in columns if name not in COLUMNS]
     if "team" not in columns:
-        has = f", and not {','.join(columns)!r}" if any(columns) else ""
-        yield f"its first line must be: team,affiliation{has}; further columns are not read"
+        has = f", and not {head!r}" if any(columns) else ""
+        form = _delimiter(head).join(COLUMNS)
+        yield f"its first line must be: {form}{has}; further columns are not read"
         return
+    if any("password" in name for name in others):
+        yield "its passwords are not read, as each team gets a new one; remove their column"
     for name in others:
         meant = closest(name, COLUMNS)
         if meant is not None and meant not in columns:
@@ -118,13 +125,7 @@ def _unknown_columns(columns: Sequence[str]) -> Iterator[str]:
 
 def _rows_of(text: str, source: str) -> tuple[csv.DictReader[str], list[Row]]:
     """Return the reader, which knows the columns, and each row with its line. Raises RefereeError `bad-team-list`."""
-    text = text.removeprefix("\ufeff")
-    above = 0
-    if (
-        text[:4].casefold() == "sep="
-    ):  # a line by which spreadsheets name their delimiter
-        above = 1
-        text = text.partition("\n")[2]
+    text, above = _without_marks(text)
     try:
         reader = csv.DictReader(
             io.StringIO(text, newline=""),
@@ -146,6 +147,19 @@ def _rows_of(text: str, source: str) -> tuple[csv.DictReader[str], list[Row]]:
         )
         raise RefereeError("bad-team-list", sentence) from error
     return reader, rows
+
+
+def _without_marks(text: str) -> tuple[str, int]:
+    """Return a text without the line by which spreadsheets name their delimiter, and how many lines that leaves out."""
+    text = text.removeprefix("\ufeff")
+    if text[:4].casefold() == "sep=":
+        return text.partition("\n")[2], 1
+    return text, 0
+
+
+def _head_of(text: str) -> str:
+    """Return the line that names the columns, as it stands in the file."""
+    return _without_marks(text)[0].partition("\n")[0].strip()
 
 
 def _begun_line(text: str, before: int) -> int:

@@ -237,7 +237,7 @@ class Arming:
         if not anyway:
             sentence = f"{team} has used {used} of {most} attempts"
             raise AttemptsUsed(
-                f"{sentence}; the operator can void a run, or arm one more: referee run arm --anyway",
+                f"{sentence}; an operator can void a run, or allow one more",
                 team=team,
                 attempts=most,
             )

@@ -115,12 +115,21 @@ class HeatMaking:
             if team in sides:
                 sentence = f"{team} is named for two stations of heat {planned.name}; name another team for one."
                 raise RefereeError("bad-request", sentence)
+            self._require_not_swapped(name, team)
             self._store.teams.require(team)
             sides[team] = self._contest.station(name)
         if len(sides) < FEWEST_TEAMS:
             sentence = f"Heat {planned.name} has {len(sides)} team; name at least two, each at its own station."
             raise RefereeError("bad-request", sentence)
         return sides
+
+    def _require_not_swapped(self, station: str, team: str) -> None:
+        """Raise RefereeError `bad-request` if a team is given as a station, and a station as that team."""
+        stations = [one.name for one in self._contest.config.stations]
+        is_swapped = team in stations and station in self._store.teams.all()
+        if is_swapped and station not in stations:
+            sentence = f"{team!r} is a station, and {station!r} a team: give the team {station} at the station {team}."
+            raise RefereeError("bad-request", sentence)
 
     def _require_new(self, name: str) -> None:
         require_joinable(self._store, name)

@@ -266,8 +266,10 @@ def _as_shown(
 
 
 def _bundle(path: Path, pins: Pins) -> _Found:
+    from referee.backup.backup_file import refuse_backup
     from referee.evidence.bundle_verification import read_signed
 
+    refuse_backup(path)
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [_review(one) for one in acts]

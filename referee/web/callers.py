@@ -48,6 +48,8 @@ def _no_token(header: str, scheme: str) -> str:
     send = "send Authorization: Bearer <token>, with the token of the log-in (POST /v1/session)."
     if not header.strip():
         return f"The request bears no token; {send}"
+    if scheme.lower() == "bearer":
+        return f"The header Authorization has {scheme!r} and no token after it; {send}"
     if scheme.lower().rstrip(":") in SCHEMES:
         return f"The header Authorization has {scheme!r} and no token after 'Bearer'; {send}"
     return f"The header Authorization does not begin with 'Bearer'; {send}"

@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 
 LEAST_LIKENESS = 0.75
 """The likeness, from 0 to 1, of a slip to what was meant: one wrong letter of four."""
+OTHER_VERSION = 0.9
+"""The weight of an address without a version for one that was given with it."""
 MOST_SEGMENTS = 6
 LONGEST_ADDRESS = 120
 """Characters of an address that is compared: the time grows with their square."""
@@ -19,18 +21,40 @@ OTHER_NAMES = {
     "status": "session",
     "result": "detections",
     "results": "detections",
+    "submit": "detections",
+    "predictions": "detections",
+    "token": "session",
+    "auth": "session",
+    "signin": "session",
+    "signout": "session",
+    "close": "session",
 }
 """What the protocol of 2015, and other servers, call an address of version 1."""
+METHODS = {
+    **dict.fromkeys(("login", "token", "auth", "signin"), "POST"),
+    **dict.fromkeys(("logout", "signout", "close"), "DELETE"),
+    "status": "GET",
+}
+"""The method by which one of OTHER_NAMES is meant, where its address has several."""
 PAGES = {
     "board": "/",
     "scoreboard": "/",
     "leaderboard": "/",
     "ranking": "/",
     "standings": "/",
+    "projector": "/?view=projector",
+    "admin": "/operator/",
+    "console": "/operator/",
+    "settings": "/operator/settings/",
+    "board.csv": "/board.json",
+    "leaderboard.json": "/board.json",
+    "standings.json": "/board.json",
     "index.html": "/",
     "index.php": "/",
 }
 """What people call a page that has another address."""
+LISTS = ("docs", "client")
+"""First parts of addresses of whose pages there is a list at the part itself."""
 VARIABLE = re.compile(r"<(?:(?P<converter>\w+)[^:>]*:)?\w+>")
 VERSION = re.compile(r"v\d+")
 
@@ -44,7 +68,9 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
     if len(path) > LONGEST_ADDRESS:
         return None
     parts = [part for part in path.split("/") if part]
-    if len(parts) == 1 and (page := PAGES.get(parts[0].casefold())):
+    has_version = bool(parts) and VERSION.fullmatch(parts[0].casefold()) is not None
+    named = parts[1:] if has_version else parts
+    if len(named) == 1 and (page := PAGES.get(named[0].casefold())):
         return page
     readings = _readings(parts)
     best: tuple[float, str] = (0.0, "")
@@ -54,9 +80,29 @@ def near_address(path: str, rules: Iterable[str]) -> str | None:
             continue
         for given in readings:
             likeness = _likeness(given, parts)
+            if has_version and given[0] != "v1":
+                likeness *= OTHER_VERSION
             if likeness > best[0]:
                 best = likeness, _filled(given, parts, rule)
-    return best[1] or None
+    return best[1] or _list_of(path)
+
+
+def near_call(path: str, method: str, near: str, accepted: Iterable[str]) -> str:
+    """Return a near address with its methods, unless `method`, of the request, is the one that is meant."""
+    last = path.rstrip("/").rpartition("/")[2].casefold()
+    meant = METHODS.get(last) if OTHER_NAMES.get(last) in near.split("/") else None
+    methods = sorted(accepted) if meant is None else [meant]
+    if method in methods or not methods:
+        return near
+    return " or ".join(f"{one} {near}" for one in methods)
+
+
+def _list_of(path: str) -> str | None:
+    """Return the list of the pages among which an address is one that there is not; None if there is no list."""
+    first, _, rest = path.strip("/").partition("/")
+    if first == "team" and rest and "/" not in rest:
+        return f"/teams/{rest}"
+    return f"/{first}/" if first in LISTS and rest else None
 
 
 def _readings(given: Sequence[str]) -> list[list[str]]:
@@ -75,7 +121,7 @@ def _readings(given: Sequence[str]) -> list[list[str]]:
 
 
 def _likeness(given: Sequence[str], parts: Sequence[str]) -> float:
-    """Return the mean likeness of the parts that a rule fixes; 0 if one is too unlike, or a slash is in a variable."""
+    """Return the mean likeness of the parts that a rule fixes; 0 if one is too unlike, or a variable does not fit."""
     if len(given) != len(parts):
         return 0.0
     fixed = []
@@ -83,11 +129,16 @@ def _likeness(given: Sequence[str], parts: Sequence[str]) -> float:
         variable = VARIABLE.fullmatch(part)
         if variable is None:
             fixed.append(_likeness_of_part(mine, part))
-        elif variable["converter"] == "path":
+        elif not _may_be(mine, variable["converter"]):
             return 0.0
     if not fixed or min(fixed) < LEAST_LIKENESS:
         return 0.0
     return sum(fixed) / len(fixed)
+
+
+def _may_be(given: str, converter: str | None) -> bool:
+    """Return False for a value that a variable does not take, and for one that may have slashes."""
+    return converter != "path" and (converter != "int" or given.isdecimal())
 
 
 def _likeness_of_part(given: str, part: str) -> float:

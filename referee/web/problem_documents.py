@@ -19,8 +19,10 @@ from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.app_parts import part
 from referee.web.error_pages import for_reader
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
-from referee.web.near_addresses import near_address
+from referee.web.near_addresses import near_address, near_call
+from referee.web.page_sentences import refusal_in_page_words
 from referee.web.refused_requests import Refusals
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import WebRequest, present_request
 
 logger = logging.getLogger(__name__)
@@ -70,8 +72,14 @@ OPERATORS = frozenset(
     }
 )
 """Codes of faults that only the operator can fix."""
+OPERATORS_PAGES = (
+    f"The console is at {OPERATOR_PATH}/, the settings are at {OPERATOR_PATH}/settings/, and the command referee does "
+    "what both do."
+)
 RETRY_AFTER_S = 5
 LONGEST_SHOWN = 100
+SAID_BY_THEMSELVES = {"HEAD", "OPTIONS"}
+"""Methods that no sentence names: every address has them."""
 CODE_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -178,8 +186,16 @@ def _through_flask(error: Exception) -> Response:
                 "The organiser must correct this; the referee's log has the reason.",
             )
     answer = answer_to(error)
+    if isinstance(error, RefereeError) and _is_of_console(asked):
+        said = refusal_in_page_words(error)
+        answer = problem(answer.status, error.code, said, facts_of(error))
     note_refusal(part(Refusals), asked, error, answer.status)
     return through_flask(for_reader(request.environ, answer))
+
+
+def _is_of_console(asked: WebRequest) -> bool:
+    """Return True if an operator's page made the request; the commands of a shell send the operator key."""
+    return asked.operator is not None and "Authorization" not in request.headers
 
 
 def _referee_error(error: RefereeError) -> Answer:
@@ -205,9 +221,11 @@ def _http_error(error: HTTPException) -> Answer:
 
 def _nothing_there() -> str:
     """Return the sentence for the address of the present request, with the one that is meant perhaps."""
+    if request.path.startswith(f"{OPERATOR_PATH}/"):
+        return f"There is nothing at {_shown(request.path)}. {OPERATORS_PAGES}"
     rules = [str(rule) for rule in current_app.url_map.iter_rules()]
     near = near_address(request.path, rules)
-    perhaps = "" if near is None else f" Did you mean {near}?"
+    perhaps = "" if near is None else f" Did you mean {_call(near)}?"
     where = _shown(request.path)
     return (
         f"There is nothing at {where}.{perhaps} The page /docs/http has the addresses for contestants' programs, "
@@ -215,10 +233,20 @@ def _nothing_there() -> str:
     )
 
 
+def _call(near: str) -> str:
+    """Return a near address, with its method where the one of the present request is another."""
+    adapter = current_app.create_url_adapter(request)
+    methods: set[str] = set()
+    if adapter is not None:
+        methods.update(adapter.allowed_methods(near.partition("?")[0]))
+    shown = methods - SAID_BY_THEMSELVES
+    method = "GET" if request.method == "HEAD" else request.method
+    return near_call(request.path, method, near, shown)
+
+
 def _other_methods(error: MethodNotAllowed) -> str:
     """Return the sentence for the method of the present request, with the methods that its address accepts."""
-    said_by_itself = {"HEAD", "OPTIONS"}
-    accepted = sorted(set(error.valid_methods or ()) - said_by_itself)
+    accepted = sorted(set(error.valid_methods or ()) - SAID_BY_THEMSELVES)
     if not accepted:
         return f"{_shown(request.path)} does not accept the method {request.method}."
     words = " and ".join(accepted)

@@ -24,6 +24,8 @@ LARGEST_DOCUMENT_BYTES = 64 * 2**10
 """Maximum number of bytes read of a request before it is authenticated."""
 NO_BODY = "The request has no body"
 LONGEST_LENGTH = 20
+LONGEST_KEY = 30
+MOST_KEYS = 5
 """Maximum number of digits of a Content-Length, without leading zeros; Granian passes on thousands of these."""
 
 
@@ -170,6 +172,15 @@ def read_object(form: str) -> dict[str, object]:
     return document
 
 
+_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
 def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     """Return a text of a JSON object. Raises RefereeError `bad-json` if it is missing, blank or not a text."""
     if default is not None and key not in document:
@@ -177,9 +188,30 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     value = document.get(key)
     if isinstance(value, str) and not value.strip():
         raise RefereeError("bad-json", f"The text {key!r} is blank; write one.")
-    if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
-        raise RefereeError("bad-json", f"The JSON body needs a text {key!r}.")
+    if isinstance(value, int | float | list | dict):  # the value may be a password
+        kind = _KINDS[type(value)]
+        sentence = f"The JSON body's {key!r} is {kind}, and a text is needed; put it in quotes."
+        raise RefereeError("bad-json", sentence)
+    if not isinstance(value, str) or not _is_unicode(value):
+        sentence = f"The JSON body needs a text {key!r}{_instead(document, key)}."
+        raise RefereeError("bad-json", sentence)
     return value
+
+
+def is_yes(key: str, given: str) -> bool:
+    """Return what a text of yes or no says; one that is not given is no. Raises RefereeError `bad-json`."""
+    if given not in ("", "yes", "no"):
+        sentence = f'"{key}" is {given!r:.20}; it must be "yes" or "no".'
+        raise RefereeError("bad-json", sentence)
+    return given == "yes"
+
+
+def _instead(document: dict[str, object], key: str) -> str:
+    """Return which keys a JSON object without this one has, as the end of a sentence; never a value."""
+    keys = [repr(one[:LONGEST_KEY]) for one in document if one.isidentifier()]
+    if key in document or not keys:
+        return ""
+    return f"; it has {', '.join(keys[:MOST_KEYS])}"
 
 
 def _is_unicode(text: str) -> bool:

@@ -121,3 +121,15 @@ def test_a_detector_that_ends_the_program_is_an_answer_like_another_failure() ->
         match="image 12: the detector failed: SystemExit: no weights",
     ):
         detectors.answers_of(leaves, LOGIN)(12, b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("onnx:http://x/m.onnx", "it has an address; download the file, and name it: "),
+        (".", r"module:function; \. is a folder$"),
+    ],
+)
+def test_an_address_or_a_folder_is_no_detector(name: str, told: str) -> None:
+    with pytest.raises(ClientError, match=told):
+        detectors.load(name)

@@ -49,10 +49,7 @@ class NothingThere(BaseHTTPRequestHandler):
         ((), "error: give a command: run, replay, check, work, status, links; --help"),
         (("rnu", "URL"), "'links'). Did you mean run?"),
         (("stauts", "URL"), "'links'). Did you mean status?"),
-        (
-            ("--team", "alpha", "run", "URL"),
-            "come after it: lpirc-client run --team ...",
-        ),
+        (("--team", "a", "run", "URL"), "come after it: lpirc-client run --team ..."),
         (("run", "URL", *TEAM, "--ca", "x"), "Did you mean --ca-cert instead of --ca?"),
         (("run", "URL", *TEAM, "--stop", "bst"), "Did you mean best?"),
         (("run", "URL", *TEAM, "--progress", "jsn"), "Did you mean json?"),
@@ -60,7 +57,16 @@ class NothingThere(BaseHTTPRequestHandler):
             ("replay", "URL", "http://a/b.csv"),
             "http://a/b.csv is an address; name a fi",
         ),
+        (("run", "--url", "URL", *TEAM), ". Did you mean URL without --url?"),
+        (("run", "URL", *TEAM, "--preflight", "."), "--preflight: . is a folder; name"),
+        (("status", "URL", "-team", "a"), "Did you mean --team instead of -team?"),
+        (("status", "URL", "--team", " "), "argument --team: the name is empty"),
         (("links", "URL", "--every", "0"), "'0' is not a number of seconds above 0"),
+        (("links", "URL", "--every", "5", "--kept", "a"), "not allowed with argument"),
+        (
+            ("run", "URL", "--team", "a", "--no-preflight", "--preflight", "b"),
+            "not allowed with argument",
+        ),
         (("work", "URL", "--name", "a", "--key", "x"), "Did you mean --key-file"),
     ],
 )
@@ -119,6 +125,8 @@ def test_a_url_with_a_path_too_many_is_told_without_it(
         ("model.onnx", "did you mean onnx:model.onnx?"),
         ("model.tflite", "did you mean litert:model.tflite?"),
         ("tflite:model.tflite", "did you mean litert:model.tflite?"),
+        ("sampel", "did you mean sample?"),
+        ("python mine.py", "did you mean mine:detect, run in the folder of mine.py?"),
         ("onxx:model.onnx", "did you mean onnx:model.onnx?"),
         ("onnx", "name the model: onnx:model.onnx"),
         ("litert:", "name the model: litert:model.tflite"),
@@ -183,6 +191,32 @@ def test_refused_credentials_say_team_and_source_of_the_password(
 
 
 @pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('"secret"', ", with blanks or quotes around it: remove them\n"),
+        ("secret ", ", with blanks or quotes around it: remove them\n"),
+        ("alpha secret", ", which must hold nothing else\n"),
+    ],
+)
+def test_a_refused_line_with_more_than_a_password_is_told(
+    client: Client, referee: Referee, tmp_path: Path, line: str, told: str
+) -> None:
+    (tmp_path / "pass").write_text(line)
+    done = client("run", referee.url, *TEAM, "--password-file", "pass")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"the first line of pass{told}")
+
+
+@pytest.mark.parametrize("more", [("--least", "5"), ("--stop", "best")])
+def test_a_run_that_stays_open_has_no_end_to_choose(
+    client: Client, referee: Referee, more: tuple[str, ...]
+) -> None:
+    done = client("run", referee.url, *TEAM, "--stay", *more)
+    assert done.returncode == 1
+    assert f"--stay never logs out, so {more[0]} does nothing" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("--timeline", "found.csv"), "--timeline found.csv is used by another option"),
@@ -236,7 +270,7 @@ def test_a_certificate_of_no_use_is_refused_before_the_password_is_sent(
     [
         ("", "it holds no detections, so a run would have the accuracy 0"),
         (HEADER, "it holds no detections, so a run would have the accuracy 0"),
-        (HEADER.replace(",", ";") + ROW, "line 1: 1 values instead of 7; semicolons"),
+        (HEADER.replace(",", ";") + ROW, "line 1: 1 value instead of 7; semicolons"),
         ("1;7;0,5;1;2;3;4\n", "line 1: 2 values instead of 7; semicolons"),
         ("1,7,1,2,3,4\n", "which are image, category, confidence, xmin, ymin, xmax"),
         ('[{"image_id": 1}]\n', "line 1: this seems to be JSON; give CSV"),

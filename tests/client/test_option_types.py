@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from lpirc_client.option_types import positive_seconds, seconds, whole
+from lpirc_client.option_types import file_path, positive_seconds, seconds, whole
 
 Type = Callable[[str], float]
 
@@ -46,3 +47,29 @@ def test_numbers_in_range_are_taken(
 def test_a_number_out_of_range_is_wrong_usage(kind: Type, text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         kind(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        (seconds, "30s", "; 30s is 30"),
+        (seconds, "0,5", "; 0,5 is 0.5"),
+        (seconds, "5 min", "; 5 min is 300"),
+        (seconds, "200ms", "; 200ms is 0.2"),
+        (seconds, "2 weeks", "from 0 to 1000000000"),
+        (positive_seconds, "1h", "; 1h is 3600"),
+        (whole(1, 1000), "1,000", "; write 1000"),
+        (whole(1), "1-10", "is not a whole number from 1"),
+    ],
+)
+def test_a_number_written_otherwise_is_told_as_a_number(
+    kind: Type, text: str, told: str
+) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=rf"{told}$"):
+        kind(text)
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is a folder; name a file"):
+        file_path(str(tmp_path))
+    assert file_path(str(tmp_path / "new")) == tmp_path / "new"

@@ -56,7 +56,7 @@ def said_by_the_referee(row: Any) -> set[str]:
     found = implausible(values, LIMITS)
     told = {
         "a box of fractions": found.in_unit_square,
-        "the confidence": found.above_1,
+        "the confidence": found.above_1 + found.below_0,
         "a box outside its image": found.outside,
     }
     return {kind for kind, count in told.items() if count}
@@ -81,6 +81,7 @@ def test_the_client_refuses_and_warns_of_what_the_referee_does(row: Any) -> None
         ((1, 0.5, 1, 2, 30, 40), []),
         ((1, 0.5, -1, 2, 130, 40), []),
         ((1, 87.5, 1, 2, 30, 40), [("the confidence", "87.5", "0 to 1, not percent")]),
+        ((1, -0.5, 1, 2, 30, 40), [("the confidence", "-0.5", "0 to 1")]),
         (
             (1, 0.5, 0.1, 0.2, 0.3, 0.4),
             [

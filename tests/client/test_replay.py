@@ -97,10 +97,10 @@ def test_every_form_of_recording_gives_the_same_row(tmp_path: Path, text: str) -
 
 def test_numbers_are_those_of_the_file_to_the_last_bit(tmp_path: Path) -> None:
     answer = replay.prepare(
-        recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"),
+        recorded(tmp_path, "1 7 0.30000000000000004 5e-324 0.1 1e-300 1e22\n"),
         None,
     )(LOGIN)
-    assert answer(1, b"") == [(7, 0.1 + 0.2, 1e-300, 0.1, 1e22, 5e-324)]
+    assert answer(1, b"") == [(7, 0.1 + 0.2, 5e-324, 0.1, 1e-300, 1e22)]
 
 
 def test_images_are_known_by_their_content(tmp_path: Path, testset: Path) -> None:
@@ -212,3 +212,14 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(ClientError, match=r"manifest\.json: not a test set's manifest"):
         replay.prepare(recorded(tmp_path, HEADER + "1,7," + TAIL), tmp_path)
+
+
+def test_a_folder_in_place_of_a_recording_is_told_what_is_wanted(
+    tmp_path: Path, testset: Path
+) -> None:
+    told = "it is a folder; name a file of recorded detections: CSV with a header, or "
+    with pytest.raises(ClientError, match=told) as caught:
+        replay.prepare(tmp_path, None)
+    assert "--testset" not in caught.value.sentence
+    with pytest.raises(ClientError, match=f"given as --testset {testset}$"):
+        replay.prepare(testset, None)

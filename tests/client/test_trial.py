@@ -55,6 +55,8 @@ def midway(jpeg, categories):
     yield right(jpeg, categories)[0]
     raise IndexError("anchor\\n8400")
 
+def cats(jpeg, categories):
+    return [("cat", 0.5, 1, 2, 3, 4)]
 def one_row(jpeg, categories):
     return right(jpeg, categories)[0]
 """
@@ -210,6 +212,15 @@ def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(
     assert document["map"] == 1.0
 
 
+def test_without_categories_a_name_in_place_of_an_id_is_told_what_an_id_is(
+    check: Check,
+) -> None:
+    code, told, _ = check("cats", images="set/images")
+    assert code == 1
+    assert "'cat' " in told
+    assert "an id: a whole number from 0 to 9999, not a name\n" in told
+
+
 def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
     check: Check,
     folder: Path,
@@ -242,6 +253,11 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
             "of these images in COCO format: it has no image 'a.jpg'",
         ),
         (["--categories", "nowhere.txt"], "set", "nowhere.txt: cannot be read"),
+        (
+            ["--categories", "set/ground_truth.json"],
+            "set",
+            "ground_truth.json: it is JSON; write one name per line, or give ",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(
@@ -261,17 +277,27 @@ def test_what_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["--images", "x"], ["http://a", "--detector", "b:c"]],
+    ("arguments", "told"),
+    [
+        ([], "give --detector and --images, or a referee's URL"),
+        (["--images", "x"], "give --detector and --images, or a referee's URL"),
+        (["http://a", "--detector", "b:c"], "--detector is for a check without a URL"),
+        (["http://a", "--limit", "3"], "--limit is for a check without a URL"),
+        (
+            ["--detector", "b:c", "--images", "x", "--junit", "y"],
+            "--junit is for a check of a referee: give its URL",
+        ),
+    ],
 )
 def test_the_two_uses_do_not_mix(
     arguments: list[str],
+    told: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["check", *arguments])
     assert left.value.code == 2
-    assert "error: give --detector and --images" in capsys.readouterr().err
+    assert f"error: {told}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("as_on_python_3_14")

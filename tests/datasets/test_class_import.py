@@ -270,3 +270,15 @@ def test_a_broken_photograph_is_named(pictures: Path, tmp_path: Path) -> None:
     (pictures / "fox/b.jpg").write_bytes(whole[:-200])
     with pytest.raises(TestSetError, match=r"fox/b\.jpg: cannot be decoded"):
         import_images(pictures, tmp_path / "set")
+
+
+def test_an_image_that_a_csv_names_and_that_is_missing_is_told_with_its_line(
+    pictures: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "classes.csv"
+    table.write_text("file,class\nfox/b.jpg,fox\nfox/none.jpg,fox\n")
+    reports = Reports()
+    said = f"{table}: line 3: {pictures}/fox/none.jpg: No such file or directory"
+    with pytest.raises(TestSetError, match=said):
+        import_classes(pictures, tmp_path / "set", table, reports=reports)
+    assert "or correct the line or take it out" in reports.problems.rows[0].remedy

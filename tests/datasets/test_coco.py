@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpirc_testsets import (
+    Reports,
     TestSet,
     TestSetError,
     check,
@@ -173,7 +174,12 @@ def test_a_file_name_cannot_lead_out_of_the_folder(
     file: str,
 ) -> None:
     coco_source.document["images"].append({"id": 1, "file_name": file})
-    assert "is not a plain file name" in problems(coco_source)
+    reports = Reports()
+    with pytest.raises(TestSetError) as refused:
+        import_coco(coco_source.write(), coco_source.images, coco_source.out, reports)
+    assert "is not a plain file name" in "\n".join(refused.value.problems)
+    (row,) = (one for one in reports.problems.rows if "plain" in one.problem)
+    assert row.remedy.startswith("name the image as it lies in the folder of --images:")
 
 
 def test_two_images_cannot_share_a_file(coco_source: CocoSource) -> None:
@@ -202,3 +208,17 @@ def test_an_existing_folder_is_not_overwritten(coco_source: CocoSource) -> None:
         imported(coco_source)
     assert caught.value.code == "testset-exists"
     assert check(coco_source.out) == ()
+
+
+def test_a_folder_with_none_of_the_images_is_told_in_one_sentence(
+    coco_source: CocoSource, jpeg: Callable[..., bytes]
+) -> None:
+    coco_source.add_image(7, "b/second.jpg", jpeg())
+    other = coco_source.out.parent / "other"
+    other.mkdir()
+    said = (
+        f"{other}: none of the . annotated images is in this folder; the first is '[ab]"
+    )
+    with pytest.raises(TestSetError, match=said) as caught:
+        import_coco(coco_source.write(), other, coco_source.out)
+    assert caught.value.sentence.endswith("give --images the folder that has them")

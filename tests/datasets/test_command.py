@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from lpirc_score.errors import CodedError
 from lpirc_testsets import TestSet, TestSetError, load_test_set
 from referee.cli.testset_command import testset as command
 
@@ -198,3 +199,13 @@ def test_check_of_a_sound_set_as_json_says_so(test_set: TestSet) -> None:
         "table": [],
     }
     assert json.loads(result.stdout) == {"folder": str(test_set.folder)} | found
+
+
+def test_a_set_is_not_made_in_the_folder_of_its_images(coco_source: CocoSource) -> None:
+    images = coco_source.images
+    options = "--annotations", coco_source.write(), "--images", images
+    result = run("import", "coco", *options, "--out", images / "new")
+    assert isinstance(result.exception, CodedError)
+    said = f"--out {images}/new is in {images}, which is the folder of --images and is"
+    assert result.exception.sentence.startswith(said)
+    assert not (images / "new").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lpirc_testsets import TestSetError, import_labels
-from lpirc_testsets.file_bytes import file_bytes, require_regular
+from lpirc_testsets.file_bytes import file_bytes, read_text, require_regular
 from lpirc_testsets.folder import sha256_of
 
 
@@ -68,3 +68,47 @@ def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(tmp_path: Path) -> 
         import_labels(tmp_path / "labels.csv", pictures, tmp_path / "out")
     with pytest.raises(OSError, match="not a regular file"):
         sha256_of(pictures / "1.jpg")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"\x93NUMPY\x01\0", "it is a NumPy array; in Python, numpy.savetxt("),
+        (b"PK\x03\x04\x14\0", "it is a ZIP archive; unpack it"),
+        (b"PK\x03\x04\x14\0[Content_Types].xml", "it is a workbook of Excel or anot"),
+        (b"PK\x03\x04\x14\0 manifest.dsse.json", "it is the bundle of a run; `referee"),
+        (b"PAR1\x15\0", "it is Parquet; in Python, pandas.read_parquet("),
+        (b"\x1f\x8b\x08\0", "it is compressed by gzip; unpack it with gunzip"),
+        (b"\xff\xd8\xff\xe0", "it is a JPEG image; give a file of text"),
+        (b"\x80\x04\x95\x03", "it is a pickle of Python"),
+        (b"\x1c\0\0\0TFL3\x14\0", "it is no text but a binary file, such as a model"),
+    ],
+)
+def test_a_file_that_is_no_text_is_called_what_it_is(
+    tmp_path: Path,
+    content: bytes,
+    told: str,
+) -> None:
+    path = tmp_path / "given"
+    path.write_bytes(content)
+    with pytest.raises(TestSetError) as refused:
+        read_text(path)
+    assert refused.value.sentence.startswith(f"{path}: {told}")
+    assert '"FILE"' not in refused.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("TRUTH.CSV", "no such file; did you mean {}/truth.csv?"),
+        ("other", "no such file; check the path"),
+        ("none/truth.csv", "no such file; its folder {}/none is not there, either"),
+    ],
+)
+def test_a_missing_file_is_told_with_the_one_that_may_be_meant(
+    tmp_path: Path, given: str, told: str
+) -> None:
+    (tmp_path / "truth.csv").write_text("x")
+    with pytest.raises(TestSetError) as refused:
+        read_text(tmp_path / given)
+    assert refused.value.sentence == f"{tmp_path / given}: {told.format(tmp_path)}"

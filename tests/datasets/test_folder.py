@@ -68,6 +68,66 @@ def test_a_folder_without_manifest_or_of_another_format_is_not_a_test_set(
         assert caught.value.code == "testset-not-a-testset"
 
 
+OF_TEXT = "a text; write the number without quotation marks"
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("1", f'version is "1", {OF_TEXT}: "version": 1'),
+        (None, 'version is missing; write "version": 1'),
+        (2, "version is 2, this program reads 1"),
+        (True, "version is True, this program reads 1"),
+        (1.0, "version is 1.0, this program reads 1"),
+    ],
+)  # fmt: skip
+def test_a_version_that_only_looks_right_is_told(
+    test_set: TestSet, version: object, told: str
+) -> None:
+    edit_manifest(test_set, version=version)
+    with pytest.raises(TestSetError) as caught:
+        load_test_set(test_set.folder)
+    assert str(caught.value) == f"{test_set.folder}/manifest.json: {told}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("name", 5, '"name" is 5, and a text in quotation marks is needed'),
+        ("images", 5, '"images" is 5, and a list [...] is needed'),
+        ("images", [1], '1 is not an object {...} with "number"'),
+        ("ground_truth", "a", "\"ground_truth\" is 'a', and an object {...} is needed"),
+        ("images", [{"number": "1", "file": "a.jpg"}], f'a.jpg: "number" is "1", {OF_TEXT}: "number": 1'),
+        ("categories", [{"id": "1", "name": "a"}], f'"id" is "1", {OF_TEXT}: "id": 1'),
+        ("categories", [{"id": 1.5, "name": "a"}], '"id" is 1.5, and a whole number is needed'),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_told_with_its_key(
+    test_set: TestSet, key: str, value: object, told: str
+) -> None:
+    edit_manifest(test_set, **{key: value})
+    with pytest.raises(TestSetError) as caught:
+        load_test_set(test_set.folder)
+    assert str(caught.value) == f"{test_set.folder}/manifest.json: {told}"
+
+
+def test_a_folder_in_a_test_set_is_told_the_test_set(
+    test_set: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = test_set.folder / "images"
+    told = f"it is a folder of the test set {test_set.folder}; name that: {test_set.folder}"
+    with pytest.raises(TestSetError) as caught:
+        load_test_set(images)
+    assert str(caught.value) == f"{images}: {told}"
+    with pytest.raises(TestSetError) as caught:
+        read_ground_truth(images)
+    assert str(caught.value) == f"{images}: {told}"
+    monkeypatch.chdir(images)
+    with pytest.raises(TestSetError) as caught:
+        load_test_set(".")
+    assert str(caught.value) == f".: {told}"
+
+
 def test_a_manifest_that_is_not_json_or_lacks_something_is_damaged(
     test_set: TestSet,
 ) -> None:

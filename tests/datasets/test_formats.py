@@ -99,12 +99,14 @@ def test_what_a_format_of_another_distribution_finds_wrong_is_listed(
     tmp_path: Path,
     jpeg: Callable[..., bytes],
 ) -> None:
-    (tmp_path / "a.jpg").write_bytes(jpeg((40, 20)))
-    (tmp_path / "a.txt").write_text("7 0.5 0.5\n")
-    (tmp_path / "names").write_text("ant\n")
-    given = ("--annotations", tmp_path, "--classes", tmp_path / "names")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.jpg").write_bytes(jpeg((40, 20)))
+    (source / "a.txt").write_text("7 0.5 0.5\n")
+    (source / "names").write_text("ant\n")
+    given = ("--annotations", source, "--classes", source / "names")
     result = run(
-        "import", "centres", *given, "--images", tmp_path, "--out", tmp_path / "set"
+        "import", "centres", *given, "--images", source, "--out", tmp_path / "set"
     )
     assert result.exit_code == 1
     assert "a.txt: line 1: '7 0.5 0.5' is not CLASS X Y WIDTH HEIGHT" in str(

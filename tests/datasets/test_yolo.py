@@ -128,7 +128,7 @@ def test_the_command_says_what_it_left_out(data: Path) -> None:
 
 
 BAD_LINES = {
-    "2 0.5 0.5 0.1 0.1": "class 2 is not among the 2 names",
+    "2 0.5 0.5 0.1 0.1": "data.yaml, which names 2 classes, counted from 0",
     "-1 0.5 0.5 0.1 0.1": "class '-1' is not a whole number from 0",
     "1.0 0.5 0.5 0.1 0.1": "class '1.0' is not a whole number from 0",
     "\u0661 0.5 0.5 0.1 0.1": "is not a whole number from 0",
@@ -158,6 +158,18 @@ def test_every_bad_line_is_named_with_its_value(data: Path, line: str) -> None:
     assert len(error.problems) == 1
     assert error.sentence.startswith(f"{file}: line 2: ")
     assert BAD_LINES[line] in error.sentence
+
+
+def test_a_class_without_a_name_may_be_missing_in_the_file_of_names(data: Path) -> None:
+    (data / "labels/val/a.txt").write_text("2 0.5 0.5 0.1 0.1\n", encoding="utf-8")
+    names = data / "data.yaml"
+    reports = Reports()
+    with pytest.raises(TestSetError):
+        import_yolo(names, data, data.parent / "set", reports=reports)
+    assert (
+        reports.problems.rows[0].remedy
+        == f"add its name to {names}, or correct the line"
+    )
 
 
 def test_all_bad_lines_are_named_at_once(data: Path) -> None:

@@ -106,7 +106,7 @@ def test_every_bad_line_and_file_is_named(data: Path) -> None:
     assert error.code == "ground-truth-invalid"
     text = data / "labels" / "val" / "a.txt"
     assert error.problems == (
-        f"{text}: line 1: class 2 is not among the 2 names",
+        f"{text}: line 1: class 2 has no name in {data}/data.yaml, which names 2 classes, counted from 0",
         f"{text}: line 2: 4 values, neither CLASS X Y WIDTH HEIGHT nor CLASS and the corners of a polygon",
         f"{text}: line 3: HEIGHT 'one' is not a finite number up to 1e+15",
         f"{data}/images/val/c.jpg: it is not an image whose size can be read",

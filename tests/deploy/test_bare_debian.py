@@ -50,6 +50,7 @@ def test_what_cannot_be_installed_is_refused_in_one_line(tmp_path: Path) -> None
         (("--help",), "--help is no folder, and there are no options"),
         (("x", "https://board.example"), "'https://board.example' is a URL or a path"),
         (("x", "board.example:443"), "'board.example:443' has a port; give its name"),
+        (("x", "192.168.1.300"), "'192.168.1.300' is no address: it has four numbers"),
         (("x", "192.168.1.2:443"), "'192.168.1.2:443' has a port; give its name alone"),
         (("x", "B\u00fcro"), "'B\u00fcro' is no name or address of a machine"),
         (("x", ""), "'' is no name or address of a machine"),

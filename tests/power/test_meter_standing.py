@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from lpirc_power.addresses.meter_address import is_loopback, open_meter, standing
+from lpirc_power.addresses.meter_address import (
+    MeterAddress,
+    is_loopback,
+    open_meter,
+    standing,
+)
+from lpirc_power.cli.main import main
 from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterAddressError
 from lpirc_power.meter import Identity
 from lpirc_power.meter_standing import Standing
 from tests.power.foreign import served
@@ -54,9 +64,11 @@ def test_only_known_models_of_the_one_maker_count(
         ("TCPIP::localhost::INSTR", True),
         ("TCPIP::LocalHost,1024::INSTR@py", True),
         # Other names of the same place, as the system resolves them.
+        ("TCPIP::0x7f000001::INSTR", True),
+        ("TCPIP::0.0.0.0,1024::INSTR", True),
+        # Refused as an address, so no meter counts by them either.
         ("TCPIP::127.1::INSTR", True),
         ("TCPIP::2130706433::INSTR", True),
-        ("TCPIP::0.0.0.0,1024::INSTR", True),
         ("TCPIP::192.168.1.20::INSTR", False),
         ("TCPIP::10.0.0.7,1024::INSTR", False),
         ("TCPIP::nobody.invalid::INSTR", False),
@@ -71,6 +83,33 @@ def test_a_loopback_address_is_known_by_where_it_leads(
     loopback: bool,
 ) -> None:
     assert is_loopback(address) is loopback
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "127.0.0.01", "0177.0.0.1"])
+def test_another_spelling_of_the_loopback_is_refused_where_a_meter_is_opened(
+    host: str,
+    tmp_path: Path,
+) -> None:
+    address = f"TCPIP::{host}::INSTR"
+    sentence = f"Its host {host} cannot be; an IPv4 address has four numbers"
+    with pytest.raises(MeterAddressError, match=re.escape(sentence)):
+        MeterAddress(address)
+    for entry in (
+        ["probe", address],
+        ["zero", address],
+        ["range", address],
+        ["certify", address],
+        ["watch", address],
+        ["unlock", address],
+        ["ptd", address],
+        ["loop", address, "--", "true"],
+        ["record", address, "-o", str(tmp_path / "run.csv")],
+    ):
+        told = CliRunner().invoke(main, entry)
+        assert told.exit_code, entry
+        assert sentence in " ".join(told.output.split()), entry
+    official = Identity("YOKOGAWA", "WT310", SERIAL, "F1.03")
+    assert standing(official, address) is Standing.LOOPBACK
 
 
 def test_a_meter_of_this_machine_does_not_count_unless_the_operator_says_so(

@@ -70,7 +70,6 @@ def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missi
     for command in (
         ("demo", "--folder", loop),
         ("practice", loop),
-        ("rehearse", "--replay", loop),
         ("init", loop),
         ("log", loop),
         ("status", "--contest", loop),
@@ -80,6 +79,9 @@ def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missi
         assert told.returncode == 1, command
         assert told.stderr.startswith(f"referee: {loop}"), command
         assert LOOP in told.stderr, command
+    replayed = called("rehearse", "--replay", loop)
+    assert replayed.returncode == 1
+    assert replayed.stderr == f"referee: --replay {loop}: cannot be read: {LOOP}\n"
 
 
 def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(

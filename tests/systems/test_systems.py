@@ -154,7 +154,7 @@ def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
 
 @pytest.mark.parametrize(("words", "tests"), [
     ([], "make test ARGS=--skipped-last-time"),
-    (["--only", "full"], "make test"),
+    (["--only", "full"], "make test-all"),
 ])  # fmt: skip
 def test_the_full_system_runs_what_the_bare_one_skipped_and_alone_everything(
     words: list[str],
@@ -162,7 +162,7 @@ def test_the_full_system_runs_what_the_bare_one_skipped_and_alone_everything(
 ) -> None:
     chosen = _arguments(["trixie", *words])
     assert list(_commands(chosen, "full")) == ["make lint", tests, "make wheels"]
-    assert list(_commands(chosen, "bare")) == ["make rehearse", "make test"]
+    assert list(_commands(chosen, "bare")) == ["make rehearse", "make test-all"]
 
 
 @pytest.mark.parametrize(("second", "outcome"), [(0, 0), (1, 1)])
@@ -178,7 +178,7 @@ def test_tests_that_failed_are_repeated_on_demand_and_the_second_time_counts(
     class System(file_system.FileSystem):
         def run(self, command: str, *_: object) -> int:
             ran.append(command.rpartition("&& ")[2])
-            return {"make test": 1, AGAIN: second}.get(ran[-1], 0)
+            return {"make test-all": 1, AGAIN: second}.get(ran[-1], 0)
 
     home = tmp_path / "home"
     home.mkdir()
@@ -188,7 +188,7 @@ def test_tests_that_failed_are_repeated_on_demand_and_the_second_time_counts(
     monkeypatch.setattr("tests.systems.__main__.clone", lambda *_, **__: None)
     words = ["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]
     assert main([*words, "--only", "bare", "--repeat-failed"]) == outcome
-    assert ran == ["true", "make rehearse", "make test", AGAIN]
+    assert ran == ["true", "make rehearse", "make test-all", AGAIN]
     assert "FAILED with exit code 1; repeated below\n" in capsys.readouterr().out
     assert main([*words, "--only", "bare"]) == 1
 

@@ -10,6 +10,7 @@ that nobody was told another history (docs/receipts.md of the project).
 import http.client
 import io
 import json
+import re
 import ssl
 import struct
 import sys
@@ -21,11 +22,9 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
-from urllib.parse import urlsplit
 
 BATCH = 50  # images a request, fetched while the detector works on those before
-# Near the end of the window each image is posted at once.
-POST_EVERY = 20  # images
+POST_EVERY = 20  # images; near the end of the window each is posted at once
 NEAR_END_S = 5.0
 LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
 ANSWER_S = 15.0
@@ -33,6 +32,11 @@ TLS_HINTS = {  # failures that stay, and what to do
     "CERTIFICATE_VERIFY": "set SSL_CERT_FILE to its certificate, and this host's clock",
     "WRONG_VERSION": "write http:// if it speaks plain HTTP",
 }
+NO_ANSWER_HINT = "; check address and port, and whether the referee is running"
+FORM = "the form is: python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]]"
+FILE_HINT = "name the file whose first line is the team's password"
+SWAPPED = "TEAM is a file: it and PASSWORD_FILE seem to be swapped"
+URL = re.compile(r"(https?)://([\w.-]+|\[[\w.:%]+\])(?::(\d+))?/?")
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
@@ -62,13 +66,11 @@ class Refused(Exception):
     """The referee refused a request. `again_s` is the pause before asking again (0: any pause), or None for never."""
 
     def __init__(
-        self,
-        code: str,
-        detail: str,
-        again_s: Optional[float] = None,
+        self, code: str, detail: str, again_s: Optional[float] = None, hint: str = ""
     ) -> None:
-        super().__init__(f"{code}: {detail}")
+        super().__init__(detail + hint)
         self.code = code
+        self.detail = detail
         self.again_s = again_s
 
 
@@ -92,24 +94,10 @@ class Referee:
     """One kept-alive connection. It repeats a request while the window lasts, if the failure may be temporary."""
 
     def __init__(
-        self,
-        url: str,
-        window: Window,
-        token: str = "",
-        timeout_s: float = ANSWER_S,
+        self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S
     ) -> None:
-        parts = urlsplit(url)
-        kinds = {
-            "http": http.client.HTTPConnection,
-            "https": http.client.HTTPSConnection,
-        }
-        if parts.scheme not in kinds or not parts.hostname:
-            raise SystemExit(
-                f"client: {url!r} is not a referee's URL; write http://host:port"
-            )
-        self._connection = kinds[parts.scheme](
-            parts.hostname, parts.port, timeout=timeout_s
-        )
+        kind, host, port = address_in(url)
+        self._connection = kind(host, port, timeout=timeout_s)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._window = window
@@ -123,29 +111,26 @@ class Referee:
         headers: Optional[Dict[str, str]] = None,
     ) -> bytes:
         """Return the answer's body. Raises Refused."""
+        sent = {**self._headers, **(headers or {})}
         pause_s = 0.1
         said = ""
         while True:
             try:
-                return self._attempt(
-                    method, path, body, {**self._headers, **(headers or {})}
-                )
+                return self._attempt(method, path, body, sent)
             except Refused as refused:
                 if refused.again_s is None:
                     raise
                 wait_s = refused.again_s or pause_s
                 if self._window.left_s < wait_s:
                     raise
-                said = said if said == str(refused) else say(str(refused))
+                if said != refused.detail:
+                    said = refused.detail
+                    say(f"{said}; trying again for {self._window.left_s:.0f} s")
             time.sleep(wait_s)
             pause_s = min(2 * pause_s, 5.0)
 
     def _attempt(
-        self,
-        method: str,
-        path: str,
-        body: Optional[bytes],
-        headers: Dict[str, str],
+        self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]
     ) -> bytes:
         try:
             self._connection.request(method, path, body, headers)
@@ -154,13 +139,13 @@ class Referee:
         except ssl.SSLError as error:
             self._connection.close()
             lasting = [hint for text, hint in TLS_HINTS.items() if text in str(error)]
-            what = "; ".join([f"{self._url}: {error}", *lasting])
-            raise Refused("tls", what, None if lasting else 0.0) from error
+            what = f"{self._url}: TLS failed: {reason_of(error)}"
+            again_s = None if lasting else 0.0
+            raise Refused("tls", what, again_s, "; ".join(["", *lasting])) from error
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise Refused(
-                "no-answer", f"{self._url}: {str(error) or type(error).__name__}", 0.0
-            ) from error
+            what = f"{self._url} does not answer: {reason_of(error)}"
+            raise Refused("no-answer", what, 0.0, NO_ANSWER_HINT) from error
         if "X-Window-Remaining-Ms" in answer.headers:
             self._window.set(int(answer.headers["X-Window-Remaining-Ms"]) / 1000)
         if answer.status < 300:
@@ -169,22 +154,18 @@ class Referee:
 
     def fetch(self, first: int) -> List[Tuple[int, bytes]]:
         """Return a batch of images with their numbers; zipfile checks the CRC of each. Raises Refused."""
-        archive = zipfile.ZipFile(
-            io.BytesIO(self.ask("GET", f"/v1/images?first={first}&count={BATCH}"))
-        )
-        return [
-            (int(name[: -len(".jpg")]), archive.read(name))
-            for name in archive.namelist()
-        ]
+        body = self.ask("GET", f"/v1/images?first={first}&count={BATCH}")
+        archive = zipfile.ZipFile(io.BytesIO(body))
+        names = archive.namelist()
+        return [(int(name[: -len(".jpg")]), archive.read(name)) for name in names]
 
     def post(self, path: str, kind: str, body: bytes) -> None:
         """Post a body of this type. The key makes the referee count it once, even if sent again. Raises Refused."""
         headers = {"Content-Type": kind, "Idempotency-Key": uuid.uuid4().hex}
         answer = json.loads(self.ask("POST", path, body, headers))
         if answer["sha256"] != sha256(body).hexdigest():
-            raise Refused(
-                "altered-on-the-way", "the referee received other bytes than were sent"
-            )
+            what = "the referee received other bytes than were sent; try again"
+            raise Refused("altered-on-the-way", what)
         for warning in answer.get("warnings", []):
             say(f"warning: {warning}")
         if self.links is not None and answer.get("log"):
@@ -205,15 +186,13 @@ class Links:
             return
         self._last = log
         if last and log["events"] <= last["events"]:
-            say(
-                f"WARNING: the contest's log was rewritten: {last} was followed by {log}"
-            )
+            say(f"WARNING: the contest's log was rewritten: {log} follows {last}")
         seen = datetime.now(timezone.utc).isoformat()
         try:
             with self._path.open("a") as file:
                 file.write(json.dumps({"log": log, "seen_utc": seen}) + "\n")
         except OSError as error:
-            say(f"{self._path}: a link of the log cannot be kept: {error}")
+            say(f"{self._path}: a link of the log cannot be kept: {reason_of(error)}")
 
 
 class Boxes:
@@ -250,11 +229,19 @@ class Items:
         return json.dumps(items).encode()
 
 
-def refusal(
-    url: str,
-    answer: http.client.HTTPResponse,
-    content: bytes,
-) -> Refused:
+def reason_of(error: Exception) -> str:
+    """Return why a file or a connection failed, without the system's numbers."""
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or "the connection was cut off").replace("_", " ")
+        return getattr(error, "verify_message", "") or reason.lower()
+    if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
+        return "what came back is not HTTP, or broke off"
+    if isinstance(error, UnicodeError):
+        return "it is not text in UTF-8"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refused:
     """Read a problem document."""
     passing = answer.status in (502, 504) or "Retry-After" in answer.headers
     again_s = float(answer.headers.get("Retry-After", 0)) if passing else None
@@ -262,44 +249,34 @@ def refusal(
         problem = json.loads(content)
         return Refused(problem["code"], problem["detail"], again_s)
     except (ValueError, KeyError, TypeError):
-        return Refused(
-            "not-a-referee",
-            f"{url} answered status {answer.status}; is this the referee?",
-            again_s,
-        )
+        what = f"{url} answered status {answer.status}, and not as a referee does"
+        return Refused("not-a-referee", what, again_s, "; check address and port")
 
 
-def login(
-    url: str,
-    window: Window,
-    team: str,
-    password: str,
-) -> Dict[str, Any]:
+def login(url: str, window: Window, team: str, password: str) -> Dict[str, Any]:
     """Open the team's run, waiting until it is armed and started. Raises Refused."""
     referee = Referee(url, window, timeout_s=METER_S)
     said = ""
     body = json.dumps({"team": team, "password": password}).encode()
     while True:
         try:
-            document: Dict[str, Any] = json.loads(
-                referee.ask("POST", "/v1/session", body)
-            )
+            answer = referee.ask("POST", "/v1/session", body)
+            document: Dict[str, Any] = json.loads(answer)
+            window.set(document["remaining_s"])
             break
+        except (ValueError, KeyError, TypeError) as error:
+            what = f"{url} does not answer as a referee does; check address and port"
+            raise Refused("not-a-referee", what) from error
         except Refused as refused:
             if refused.code not in ("not-armed", "not-started"):
                 raise
             said = said or say(f"{refused} Waiting; Ctrl-C ends it.")
         time.sleep(1.0)
         window.set(LOGIN_S)
-    window.set(document["remaining_s"])
     return document
 
 
-def images(
-    referee: Referee,
-    first: int,
-    last: int,
-) -> Iterator[Tuple[int, bytes]]:
+def images(referee: Referee, first: int, last: int) -> Iterator[Tuple[int, bytes]]:
     """Yield number and JPEG file of each image, with the next batch on its way. Raises Refused."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         ahead = pool.submit(referee.fetch, first) if first <= last else None
@@ -311,11 +288,7 @@ def images(
 
 
 def run(
-    url: str,
-    team: str,
-    password: str,
-    first: int,
-    links: Optional[Path] = None,
+    url: str, team: str, password: str, first: int, links: Optional[Path] = None
 ) -> None:
     """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
@@ -328,21 +301,16 @@ def run(
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
     if first > last:
         # A log-out would close the run for good.
-        sys.exit(
-            f"client: FIRST_IMAGE is {first}, and the run has {last} images; the run stays open"
-        )
+        what = f"FIRST_IMAGE is {first}, and the run has {last} images"
+        sys.exit(f"client: {what}; the run stays open")
     form = Items(session["task"]) if "task" in session else Boxes()
     posting = Referee(url, window, token)
-    if links is not None:
-        posting.links = Links(links)
+    posting.links = None if links is None else Links(links)
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
             rows += form.of_image(number, detect(jpeg, categories))
-            if (
-                number - done >= POST_EVERY
-                or number == last
-                or window.left_s < NEAR_END_S
-            ):
+            is_end = number == last or window.left_s < NEAR_END_S
+            if is_end or number - done >= POST_EVERY:
                 posting.post(form.path, form.kind, form.body(rows))
                 rows = []
                 done = number
@@ -351,25 +319,33 @@ def run(
         if isinstance(error, Refused) and error.code == "window-closed":
             say(str(error))
             return
-        say(
-            f"the run stays open: while its window lasts, FIRST_IMAGE {done + 1} continues"
-        )
+        way = f"FIRST_IMAGE {done + 1} continues"
+        say(f"the run stays open: while its window lasts, {way}")
         raise
-    closed = json.loads(
-        Referee(url, window, token, METER_S).ask("DELETE", "/v1/session")
-    )
+    ending = Referee(url, window, token, METER_S)
+    closed = json.loads(ending.ask("DELETE", "/v1/session"))
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
 
 
-def password_in(name: str) -> str:
+def address_in(url: str) -> Tuple[Any, str, Optional[int]]:
+    """Return the kind of connection, the host and the port of a referee's URL; exit if it is none."""
+    parts = URL.fullmatch(url.strip())
+    if parts is None or int(parts[3] or 80) not in range(1, 65536):
+        sys.exit(f"client: {url!r} is not a referee's URL; write http://host:port")
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    return kinds[parts[1]], parts[2].strip("[]"), int(parts[3]) if parts[3] else None
+
+
+def password_in(team: str, name: str) -> str:
     """Return the first line of the file; exit if there is none."""
     try:
-        password = Path(name).read_text().partition("\n")[0]
+        password = Path(name).read_text("utf-8-sig").partition("\n")[0]
     except (OSError, ValueError) as error:
-        sys.exit(f"client: PASSWORD_FILE cannot be read: {error.args[-1]}")
-    return password or sys.exit(
-        f"client: PASSWORD_FILE {name}: its first line is empty"
-    )
+        hint = SWAPPED if Path(team).is_file() else FILE_HINT
+        why = f"cannot be read: {reason_of(error)}; {hint}; {FORM}"
+        sys.exit(f"client: PASSWORD_FILE {why}")
+    named = f"client: PASSWORD_FILE {name}"
+    return password or sys.exit(f"{named}: its first line is empty")
 
 
 def number_in(text: str) -> int:
@@ -379,22 +355,46 @@ def number_in(text: str) -> int:
     return int(text)
 
 
+def links_in(name: str) -> Path:
+    """Return the path of LINKS; exit if nothing can be appended there."""
+    try:
+        Path(name).open("ab").close()
+    except OSError as error:
+        why = f"cannot be written: {reason_of(error)}; name another file"
+        sys.exit(f"client: LINKS {name} {why}")
+    return Path(name)
+
+
 def say(sentence: str) -> str:
     """Print a sentence on stderr and return it."""
     print(f"client: {sentence}", file=sys.stderr, flush=True)
     return sentence
 
 
-if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5, 6):
-        sys.exit(__doc__)
+def main() -> None:
+    """Run with the arguments of the command line; exit with a sentence after a failure."""
+    given = sys.argv[1:]
+    for one in given:
+        if one[:2] == "--" or one == "-h":
+            sys.exit(f"client: {one}: there are no options; {FORM}")
+    if not 3 <= len(given) <= 5:
+        sys.exit(f"client: arguments given: {len(given)}; {FORM}")
+    url, team, file, *more = given
+    address_in(url)
+    first = number_in(more[0]) if more else 1
+    password = password_in(team, file)
+    links = links_in(more[1]) if more[1:] else None
     try:
-        run(
-            sys.argv[1],
-            sys.argv[2],
-            password_in(sys.argv[3]),
-            number_in(sys.argv[4]) if len(sys.argv) > 4 else 1,
-            Path(sys.argv[5]) if len(sys.argv) > 5 else None,
-        )
-    except (Refused, OSError) as failure:
-        sys.exit(f"client: {failure}")
+        run(url, team, password, first, links)
+    except Refused as refused:
+        by = f" The team was {team!r}, the password the first line of {file}."
+        sys.exit(f"client: {refused}{by if refused.code == 'bad-credentials' else ''}")
+    except OSError as error:
+        sys.exit(f"client: {error.filename or 'system'}: {reason_of(error)}")
+    except KeyboardInterrupt:
+        say("interrupted")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from lpirc_client.adapters import boxes, runtimes
+from lpirc_client.argument_parser import closest
 from lpirc_client.errors import ModelError, missing_extra
 from lpirc_client.files import read_regular
 from lpirc_client.presence import is_file, is_there
@@ -130,7 +131,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "per_class": ("true or false", lambda value: isinstance(value, bool)),
     "model": ("the name of a file", lambda value: isinstance(value, str)),
 }
-KEYS = [*CHOICES, *DEFAULTS, "iou", "model", "names", "size"]
+KEYS = [*dict.fromkeys((*CHOICES, *DEFAULTS, "iou", "model", "names", "size"))]
 
 
 class Adapter:
@@ -228,18 +229,23 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
     try:
         candidates = [file] if file in beside else beside
         path = next((one for one in candidates if is_there(one)), None)
-        parser = import_module("tomllib" if path and path.suffix == ".toml" else "json")
-        stated = dict(parser.loads(read_regular(path).decode("utf-8"))) if path else {}
-    except (ImportError, OSError, ValueError, TypeError) as error:
-        hint = (
-            "; TOML needs Python 3.11, JSON does not"
-            if isinstance(error, ImportError)
-            else ""
-        )
-        raise ModelError("bad-settings", f"{path}: {error}{hint}") from error
+    except OSError as error:
+        raise ModelError("bad-settings", f"{path}: {error.strerror}") from error
+    model = file
+    if file in beside:
+        model = file.with_suffix({"onnx": ".onnx", "litert": ".tflite"}[kind])
+    stated: dict[str, Any] = {} if path is None else _settings_in(kind, path)
     for key, value in stated.items():
-        words = CHOICES.get(key, "").split() if key in KEYS else KEYS
-        if words and (value not in words or key not in KEYS):
+        if key not in KEYS:
+            meant = closest(key, KEYS)
+            perhaps = "" if meant is None else f" (did you mean {meant}?)"
+            sentence = (
+                f"{path}: {key!r:.60} is not a setting of a model{perhaps}; "
+                f"there is {', '.join(KEYS)}"
+            )
+            raise ModelError("bad-settings", sentence)
+        words = CHOICES.get(key, "").split()
+        if words and value not in words:
             raise ModelError(
                 "bad-settings",
                 f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}",
@@ -250,16 +256,54 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
                 "bad-settings", f"{path}: {key} = {value!r:.60}: must be {expected}"
             )
     if file in beside:
-        file = file.parent / stated.get(
-            "model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind]
-        )
+        model = file.parent / stated.get("model", model.name)
     try:
-        problem = "" if is_file(file) else "there is no such model"
+        problem = "" if is_file(model) else _no_model(kind, model)
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     if problem:
-        raise ModelError("bad-model", f"{file}: {problem}")
-    return file, stated
+        raise ModelError("bad-model", f"{model}: {problem}")
+    return model, stated
+
+
+def _settings_in(kind: str, path: Path) -> dict[str, Any]:
+    """Return the table in a JSON or TOML file, of which one key at least is a setting. Raises ModelError."""
+    form = path.suffix[1:].upper()
+    why = f"it is not {form}"
+    try:
+        parser = import_module("tomllib" if form == "TOML" else "json")
+        table = parser.loads(read_regular(path).decode("utf-8"))
+    except ImportError:
+        why = "TOML needs Python 3.11; write the settings as JSON"
+    except UnicodeDecodeError:
+        why += ", which is text in UTF-8"
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    except ValueError as error:
+        why += f": {error}"
+    else:
+        if isinstance(table, dict) and _are_settings(table):
+            return table
+        has = f"{', '.join(table):.60}" if isinstance(table, dict) else "a list"
+        named = f"--detector {kind}:MODEL{runtimes.SUFFIXES[kind]}"
+        why = (
+            f"it is read as the settings of a model ({', '.join(KEYS)}), but has {has}; "
+            f"if it is something else, name the model's own file: {named}"
+        )
+    raise ModelError("bad-settings", f"{path}: {why}")
+
+
+def _are_settings(table: dict[str, Any]) -> bool:
+    """Return False for a table of another purpose: most of its keys are not near a setting."""
+    near = [key for key in table if closest(key, KEYS) is not None]
+    return 2 * len(near) >= len(table)
+
+
+def _no_model(kind: str, path: Path) -> str:
+    """Return what is at a path where no file is."""
+    if not is_there(path):
+        return "there is no such model"
+    return f"it is no file; name the model in it: --detector {kind}:{path}/MODEL{runtimes.SUFFIXES[kind]}"
 
 
 def _completed(

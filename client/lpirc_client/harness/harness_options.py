@@ -15,7 +15,13 @@ from lpirc_client.harness.model_settings import (
     TASKS,
     Settings,
 )
-from lpirc_client.option_types import any_path, positive_seconds, seconds, whole
+from lpirc_client.option_types import (
+    any_path,
+    file_path,
+    positive_seconds,
+    seconds,
+    whole,
+)
 
 MOST_THREADS = 1024
 LARGEST_LEVEL = 1e6
@@ -39,7 +45,7 @@ def add_parsers(subparsers: Any) -> None:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", type=any_path, help="a TFLite or ONNX file")
+    add("model", metavar="MODEL", type=file_path, help="a TFLite or ONNX file")
     add("--task", choices=TASKS, help="what the model does (default: the track's)")
     add(
         "--track",

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from lpirc_power.addresses.driver_registry import (
@@ -24,6 +25,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Driver, Identity, Limits, Meter
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
+from lpirc_power.presence import is_folder
 from lpirc_power.scheme import Scheme
 from lpirc_power.visa.resources import VISA_WORDS, wrong
 
@@ -32,6 +34,17 @@ BEHIND_VISA: Final = (VISA, "sim")
 """Schemes whose meters are made by the driver of a family."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")
 """Scheme at the beginning of an address; in a VISA resource, two colons follow the first word."""
+_LOADS: Final = ("constant", "steps", "noise", "csv", "cpu", "while")
+"""First words of the simulated meter's loads, behind its scheme."""
+_ENDINGS_OF_FILES: Final = (
+    ".csv",
+    ".json",
+    ".txt",
+    ".tsv",
+    ".parquet",
+    ".html",
+    ".toml",
+)
 
 
 class MeterAddress:
@@ -264,6 +277,11 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         return plugin.scheme(rest)
     except MeterAddressError as error:
         name = _scheme_name(address)
+        if is_visa and is_folder(Path(address)):
+            words = "It is a folder; `meter --help` lists the forms of an address."
+            raise wrong(address, words) from None
+        if is_visa and _names_file(address):
+            raise _file_given(address) from None
         if is_visa and name is not None:
             raise _unknown_scheme(address, name, error) from None
         raise
@@ -271,6 +289,23 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         raise
     except FAILURES as error:
         raise plugin.plugin.failed(f"take the address {address}", error) from error
+
+
+def _names_file(address: str) -> bool:
+    path = Path(address)
+    with contextlib.suppress(OSError):
+        if path.is_file() and not address.startswith("/dev/"):
+            return True
+    return ":" not in address and path.suffix.lower() in _ENDINGS_OF_FILES
+
+
+def _file_given(address: str) -> MeterAddressError:
+    """Return the error for a file in place of an address: perhaps a recording, which is not measured."""
+    return wrong(
+        address,
+        f"It is the name of a file: `meter check {address}` and `meter report {address}` read recordings, and "
+        "`meter --help` lists the forms of an address.",
+    )
 
 
 def _unknown_scheme(
@@ -283,6 +318,8 @@ def _unknown_scheme(
         return wrong(
             address, f"The simulated meter plays recordings: write sim:csv:{rest}."
         )
+    if lower in _LOADS:
+        return wrong(address, f"The simulated meter measures it: write sim:{address}.")
     known = [one.plugin.name for one in schemes() if one.plugin.name != VISA]
     if lower in known:
         return wrong(address, f"Perhaps {lower}:{rest} is meant, in small letters.")

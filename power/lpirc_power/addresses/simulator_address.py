@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from typing import IO, Final, cast
 
 from lpirc_power.addresses.visa_address import VisaAddress
@@ -14,8 +15,10 @@ from lpirc_power.errors import MeterError, MeterLost
 from lpirc_power.meter import Meter
 from lpirc_power.operating_system import OWN_GROUP
 from lpirc_power.scheme import Scheme
+from lpirc_power.visa.resources import wrong
 
 DEFAULT_LOAD: Final = "constant:36W"
+REPLAYED: Final = "csv"
 STARTING_S: Final = 20.0
 ENDING_S: Final = 5.0
 
@@ -24,8 +27,10 @@ class SimulatorAddress(Scheme):
     """A load to simulate, such as `constant:36W`, and the simulator's process."""
 
     def __init__(self, rest: str) -> None:
-        """Store the load; the simulator checks it when it starts."""
+        """Check the load, but not the file of csv:FILE, which may be made later."""
         super().__init__(rest)
+        if rest and not rest.startswith(f"{REPLAYED}:"):
+            _require_load(rest)
         self._child: subprocess.Popen[str] | None = None
         self._behind: VisaAddress | None = None
 
@@ -57,6 +62,16 @@ class SimulatorAddress(Scheme):
     def is_simulated(rest: str) -> bool:
         """Return True: no simulated meter counts in a contest."""
         return True
+
+
+def _require_load(load: str) -> None:
+    from lpirc_power.simulator.loads import parse_load
+
+    try:
+        parse_load(load, time.monotonic)
+    except MeterError as error:
+        why = error.sentence.replace("Did you mean ", "Did you mean sim:")
+        raise wrong(f"sim:{load}", why) from error
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:

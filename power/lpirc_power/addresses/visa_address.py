@@ -97,10 +97,13 @@ class VisaAddress(Scheme):
 
     @staticmethod
     def is_loopback(rest: str) -> bool:
-        """Return True if the host is a loopback address or resolves to one, or the serial port is a pty."""
+        """Return True if the host is a loopback address or resolves to one, or the serial port is a pty.
+
+        True, too, of an address that is refused: no meter is opened there, so none counts by it.
+        """
         resource = _resource(rest)
         if resource is None:
-            return False
+            return True
         if (resource.serial_port or "").startswith(PTYS):
             return True
         return resource.host is not None and is_this_machine(resource.host)

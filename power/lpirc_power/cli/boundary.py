@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import click
 
 from lpirc_power.cli.suggestions import suggest_meant
+from lpirc_power.cli.surplus_arguments import with_form
 from lpirc_power.endings import on_endings
 from lpirc_power.errors import MeterError
 from lpirc_power.operating_system import ENDINGS
@@ -39,6 +40,8 @@ def _failures_stated() -> Iterator[None]:
         yield
     except click.UsageError as error:
         suggest_meant(error)
+        if (told := with_form(error)) is not error:
+            raise told from None
         raise
     except MeterError as error:
         raise StatedFailure(error.sentence) from error

@@ -12,7 +12,12 @@ import click
 
 from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.certifying import Certification
-from lpirc_power.cli.options import Figure, address_argument, setup_options
+from lpirc_power.cli.options import (
+    Figure,
+    OutputFile,
+    address_argument,
+    setup_options,
+)
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.presence import is_there
@@ -27,7 +32,7 @@ FORM: Final = "meter-certify-1"
 @address_argument
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     default="meter-certify.json",
     help="The file.",
     metavar="FILE",

@@ -11,6 +11,7 @@ import click
 
 from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.options import json_option
+from lpirc_power.cli.recording_file import RecordingFile
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.errors import MeterError
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
@@ -31,7 +32,7 @@ BUDGETS: Final = {"text": budget_text, "csv": budget_csv}
 
 
 @click.command(short_help="Check a recording, also one by another program.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=RecordingFile())
 @click.option(
     "--budget",
     "budget_as",

@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
-from lpirc_power.cli.options import Figure, json_option
+from lpirc_power.cli.options import Figure, OutputFile, json_option
 from lpirc_power.cli.page_file import require_free, write_page
+from lpirc_power.cli.recording_file import RecordingFile
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
     Choice,
@@ -49,12 +50,12 @@ class TwoSided(click.Command):
 
 
 @click.command(cls=TwoSided, short_help="Compare the energies of two measurements.")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="A... [B]")
+@click.argument("files", nargs=-1, type=RecordingFile(), metavar="A... [B]")
 @click.option(
     WITH,
     "others",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=RecordingFile(),
     metavar="B...",
     help="The recordings of the second side; every file up to the next option.",
 )
@@ -97,7 +98,7 @@ class TwoSided(click.Command):
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PAGE",
     help="Also write one HTML page about the comparison, such as cmp.html.",
 )

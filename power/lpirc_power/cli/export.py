@@ -6,18 +6,20 @@ from pathlib import Path
 
 import click
 
+from lpirc_power.cli.options import OutputFile
 from lpirc_power.cli.page_file import Kind, beside, require_free, written_whole
+from lpirc_power.cli.recording_file import RecordingFile
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.measurement_files.parquet_export import write_parquet
 
 
 @click.command(short_help="Write the readings of a recording to a Parquet file.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=RecordingFile())
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PARQUET",
     help="The file to write; default: FILE with the ending .parquet.",
 )

@@ -62,6 +62,7 @@ def _asked(address: str, line: str) -> str:
     if not answer.endswith("\n"):
         raise MeterError(
             "simulator-control",
-            f"The program at {address} closed the connection without an answer.",
+            f"The program at {address} closed the connection without an answer: it is no control socket, though it may "
+            "be the meter's own port. `meter simulate --control 0` prints the control address.",
         )
     return answer.rstrip("\n")

@@ -53,6 +53,8 @@ class RecordCommand(WithCommand):
         try:
             left = super().parse_args(ctx, args[:place])
         except click.MissingParameter:
+            if not any(map(looks_like_address, args[place + 1 : place + 2])):
+                raise
             return super().parse_args(ctx, args)
         ctx.meta[_GIVEN] = tuple(args[place + 1 :])
         return left

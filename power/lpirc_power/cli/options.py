@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from lpirc_power.cli.given_units import as_plain
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
 LONGEST_S: Final = 36_000_000.0
@@ -26,7 +30,9 @@ class WholeNumber(click.IntRange):
         try:
             int(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            port = re.fullmatch(r".*:(\d{1,5})/?", str(value))
+            hint = f"; write {port[1]}" if port else ""
+            self.fail(f"{value!r} is not a whole number{hint}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -47,12 +53,33 @@ class Figure(click.FloatRange):
             float(value)
         except (TypeError, ValueError):
             self.fail(
-                f"{value!r} is not a number; its unit is {self.name}.", param, ctx
+                f"{value!r} is not a number; its unit is {self.name}{as_plain(str(value), self.name)}.",
+                param,
+                ctx,
             )
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a usable number.", param, ctx)
         return number
+
+
+class OutputFile(click.Path):
+    """Click type of a file to write; a slash at the end means a folder, which a path would no longer show."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path. Fails for the name of a folder."""
+        if str(value).endswith(("/", os.sep)):
+            self.fail(
+                f"{str(value)!r} ends as the name of a folder; name a file, in it or elsewhere.",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
 
 
 def require_one(duration: float | None, command: Sequence[str]) -> None:

@@ -81,14 +81,13 @@ def require_free(path: Path, kind: Kind = Kind.PAGE, *, force: bool) -> None:
         sentence = f"{path} is a folder; give the name of a file."
         raise MeterError("recording-file", sentence)
     require_folder(path)
+    name, _, own = kind.value
+    if is_there(path) and not kind.is_of(_first_bytes(path)):
+        sentence = f"{path} exists and is not {name}, so it is not overwritten, with or without --force; "
+        raise MeterError("recording-file", f"{sentence}choose another name.")
     if is_there(path) and not force:
         sentence = f"{path} exists already; choose another name, or add --force."
         raise MeterError("recording-file", sentence)
-    if is_there(path) and not kind.is_of(_first_bytes(path)):
-        name, _, _ = kind.value
-        sentence = f"{path} is not {name}, so --force does not overwrite it; choose another name."
-        raise MeterError("recording-file", sentence)
-    name, _, own = kind.value
     require_ending(path, name, own, "-o ")
 
 

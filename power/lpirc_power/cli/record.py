@@ -14,6 +14,7 @@ from lpirc_power.cli.boundary import StatedFailure, to_stderr, warnings_printed
 from lpirc_power.cli.meters_and_command import RecordCommand, meters_and_command
 from lpirc_power.cli.options import (
     DURATION,
+    OutputFile,
     address_argument,
     json_option,
     require_one,
@@ -57,7 +58,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     required=True,
     callback=_file,
     help="The CSV file to write; its record, with the suffix .json, is written beside it.",

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.options import OutputFile
 from lpirc_power.cli.page_file import beside, write_page
+from lpirc_power.cli.recording_file import RecordingFile
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.measurement_files.any_measurement import Stated, read_any
 from lpirc_power.page.measurement_page import measurement_page
@@ -15,11 +17,11 @@ from lpirc_power.report.check_report import nothing_counts
 
 
 @click.command(short_help="Write one HTML page about a recording.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=RecordingFile())
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="PAGE",
     help="The page to write; default: FILE with the ending .html.",
 )

@@ -12,6 +12,9 @@ LEAST_LIKENESS = 0.75
 SHORTEST = 3
 """Letters of a beginning from which an option is suggested; fewer begin too many."""
 
+OUTPUTS = ("-o", "--out", "--output")
+"""Options by which other programs name the file of their output."""
+
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name of which this one may be a slip, or None; the dashes of an option do not count."""
@@ -31,6 +34,32 @@ def suggest_meant(error: click.UsageError) -> None:
         slip = closest(name, known)
         begun = [] if slip is None else [slip]
     vars(error)["possibilities"] = begun
+    if not begun:
+        vars(error)["message"] = error.message + _otherwise(name, error.ctx)
+
+
+def _otherwise(name: str, context: click.Context) -> str:
+    """Return how to write what an unknown option means: an argument, or the file of the output; else the options."""
+    options = context.command.get_params(context)
+    arguments = [one for one in options if isinstance(one, click.Argument)]
+    called = name.lstrip("-").replace("-", "_")
+    if any(one.name == called for one in arguments):
+        form = [context.command_path, *(one.make_metavar(context) for one in arguments)]
+        return f" Write it without {name}: {' '.join(form)}"
+    if name in OUTPUTS and any(one.name == "as_json" for one in options):
+        return f" The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
+    if isinstance(context.command, click.Group):
+        return (
+            f" Options stand behind the command: {context.command_path} COMMAND {name}"
+        )
+    return f" The options are {options_of(context)}."
+
+
+def options_of(context: click.Context) -> str:
+    """Return the names of a command's options, as a list in a sentence."""
+    options = context.command.get_params(context)
+    shown = [one for one in options if isinstance(one, click.Option)]
+    return ", ".join(max(one.opts, key=len) for one in shown if not one.hidden)
 
 
 def _long_options(context: click.Context) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 from typing import Final
 
 NO_TEXT: Final = (
@@ -31,9 +32,12 @@ _KINDS: Final = {
 _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def kind_of(raw: bytes) -> str | None:
+def kind_of(raw: bytes, name: str = "FILE") -> str | None:
     """Return what a file without text is, with the way out; None if its first bytes are of no such kind."""
-    return next((said for first, said in _KINDS.items() if raw.startswith(first)), None)
+    for first, said in _KINDS.items():
+        if raw.startswith(first):
+            return said.replace('"FILE"', json.dumps(name))
+    return None
 
 
 def decoded(raw: bytes) -> tuple[str, tuple[str, ...]]:

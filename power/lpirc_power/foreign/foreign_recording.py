@@ -94,6 +94,11 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     columns = _columns(table, reader)
     table, signed = _with_decimal_sign(table, columns, reader)
     date = columns.get("date")
+    if "time" in columns and reader.interval_s is not None:
+        raise MeterError(
+            "recording-columns",
+            f"{path} has times of its own, in the column {columns['time'].head!r}; leave --interval out.",
+        )
     if "time" in columns:
         times = times_of(table, columns["time"], date, columns.get("millisecond"))
     elif reader.interval_s is not None:

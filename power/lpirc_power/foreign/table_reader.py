@@ -116,7 +116,7 @@ def text_of(path: Path) -> tuple[str, Sequence[str]]:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise _unreadable(path, why or "the system does not say why") from error
-    kind = kind_of(raw)
+    kind = kind_of(raw, str(path))
     if kind is not None:
         raise _unreadable(path, kind)
     try:
@@ -181,6 +181,8 @@ def _heading(
     filled: Sequence[tuple[int, str]],
 ) -> tuple[str, int]:
     """Return the separator and the place of the heading: the first line of which a cell is a known power or time."""
+    if (of_one := _heading_of_one(path, filled)) is not None:
+        return of_one
     fallback: tuple[str, int] | None = None
     for place, (_, line) in enumerate(filled[:LONGEST_PREAMBLE]):
         separator = max(SEPARATORS, key=line.count)
@@ -200,12 +202,40 @@ def _heading(
     raise _no_columns(path, filled)
 
 
+def _is_one_column(lines: Sequence[str]) -> bool:
+    return not any(one in line for line in lines for one in SEPARATORS)
+
+
+def _heading_of_one(
+    path: Path, filled: Sequence[tuple[int, str]]
+) -> tuple[str, int] | None:
+    """Return a separator and the place of the heading of a file with one column, the power; None for more columns.
+
+    Behind a heading without a comma, 1,5 is a number.
+    """
+    for place, (_, line) in enumerate(filled[:LONGEST_PREAMBLE]):
+        known = recognized(0, line.strip().strip('"'))
+        below = [text.replace(",", ".", 1) for _, text in filled[place:]]
+        if known and known.quantity == "power" and _is_one_column([line, *below]):
+            return ";", place
+    if not _is_one_column([line for _, line in filled]):
+        return None
+    first, text = filled[0]
+    raise MeterError(
+        "recording-format",
+        f"{path}, line {first}: {text.strip()[:60]!r} does not name the power, and the file has one column. If that is "
+        "the power in watts, say so, and how many seconds the readings are apart: --columns power=1 --interval 1.",
+    )
+
+
 def _first_of_table(path: Path, filled: Sequence[tuple[int, str]]) -> tuple[str, int]:
     """Return the separator, and the place of the first line with as many of them as most lines have.
 
     Of several such numbers the one that came last counts. Of two separators in every line, as in 1,5;2,5, the earlier
     one in SEPARATORS parts the cells.
     """
+    if _is_one_column([line for _, line in filled]):
+        return ";", 0
     counts: Counter[tuple[str, int]] = Counter()
     last: dict[tuple[str, int], int] = {}
     for place, (_, line) in enumerate(filled):
@@ -214,8 +244,6 @@ def _first_of_table(path: Path, filled: Sequence[tuple[int, str]]) -> tuple[str,
             if seen[1]:
                 counts[seen] += 1
                 last[seen] = place
-    if not counts:
-        raise _no_columns(path, filled)
 
     def weight(seen: tuple[str, int]) -> tuple[int, int, int]:
         return counts[seen], last[seen], -SEPARATORS.index(seen[0])
@@ -279,6 +307,12 @@ def _parted(
     if heads and not heads[-1]:
         heads = heads[:-1]
         rows = [(line, _without_last(row, len(heads))) for line, row in rows]
+    unlike = [line for line, row in rows if len(row) != len(heads)]
+    if len(unlike) > max(1, len(rows) // 2):
+        raise _unreadable(
+            path,
+            "it is no table, since most of its lines have not as many cells as the first",
+        )
     for line, row in rows:
         if row == heads:
             raise MeterError(

@@ -35,6 +35,11 @@ _KINDS: Final[Mapping[str, type[AnyRecord]]] = {
 }
 
 
+WANTED: Final = (
+    "name the .csv file that `meter record` wrote, or the .json file beside it"
+)
+
+
 def record_path(recording: Path) -> Path:
     """Return the path of a recording's record: run.json for run.csv."""
     beside = recording.with_suffix(SUFFIX)
@@ -74,7 +79,7 @@ def read_record(path: Path) -> AnyRecord:
     document = _document(path)
     kind = _kind(document)
     if kind is None:
-        raise _wrong(path, "it is not the record of a recording")
+        raise _wrong(path, f"it is not the record of a recording; {WANTED}")
     version = document.get("format")
     if not isinstance(version, int) or version < 1:
         raise _wrong(path, "its format has no number")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from lpirc_power.addresses.visa_address import place_here
 from lpirc_power.clocks import Clocks
@@ -31,15 +31,19 @@ from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
 
 Answer = TypeVar("Answer")
+ENDING: Final = ".csv"
 
 
 def group_order(order: Order, name: str, address: str) -> Order:
-    """Return the order for one meter of a group: its file is run.NAME.csv for run.csv."""
+    """Return the order for one meter of a group: its file is run.NAME.csv for run.csv, and for run."""
     whole = order.output
+    ending = (
+        whole.suffix or ENDING
+    )  # else NAME would be the ending, which a record's file replaces
     return replace(
         order,
         address=address,
-        output=whole.with_name(f"{whole.stem}.{name}{whole.suffix}"),
+        output=whole.with_name(f"{whole.stem}.{name}{ending}"),
         part=Part("group", record_path(whole).name, name),
     )
 

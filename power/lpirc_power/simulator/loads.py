@@ -10,7 +10,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,6 +17,7 @@ from typing import Final, Protocol
 from lpirc_power import operating_system
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.simulator.meant_loads import FORMS, meant_loads, not_taken
 
 CELL_S: Final = 0.1
 """Length of a cell of constant power: the shortest update interval, so even the fastest readings differ."""
@@ -119,45 +119,57 @@ class Replay:
         )
 
 
-KINDS: Final = ("constant", "steps", "noise", "csv", "cpu", "while")
-FORMS: Final = (
-    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W, "
-    "while:FILE,idle=2W,busy=9W; all but "
-    "csv take ,volts=120V,pf=1,crest=1.414."
-)
-
-
 def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     """Return the load for a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
 
     `clock` is the monotonic clock for a load that follows a real process. Raises MeterError `simulator-load`, which
-    lists the valid forms.
+    lists the valid forms, and proposes a load if one is meant that is taken as it stands.
     """
-    kind, _, rest = spec.partition(":")
     try:
-        if kind == "constant":
-            word, wave, _ = _single(rest)
-            watts = _quantity(word, "W", negative=True)
-            return Drawn(lambda _start, _end: watts, wave)
-        if kind == "steps":
-            return _steps(rest)
-        if kind == "noise":
-            return _noise(rest)
-        if kind == "cpu":
-            return _cpu(rest, clock)
-        if kind == "while":
-            return _while(rest)
-        if kind == "csv":
-            return _recording(Path(rest))
-    except (ValueError, IndexError, OSError, csv.Error) as error:
-        why = str(error)
-        end = "" if why.endswith("?") else "."
+        load = _read(spec, clock)
+    except OSError as error:
+        _, _, rest = spec.partition(":")
+        why = f"{error.filename or rest}: {error.strerror or error}"
         raise MeterError(
-            "simulator-load", f"The load {spec!r} cannot be used: {why}{end} {FORMS}"
+            "simulator-load", f"The load {spec!r} cannot be used: {why}."
         ) from error
-    meant = get_close_matches(kind, KINDS, n=1)
-    perhaps = f" Did you mean {meant[0]}:{rest}?" if meant else ""
-    raise MeterError("simulator-load", f"There is no load {spec!r}.{perhaps} {FORMS}")
+    except (ValueError, IndexError, csv.Error) as error:
+        why = f"The load {spec!r} cannot be used: {error}"
+        if why.endswith("?"):
+            raise MeterError("simulator-load", f"{why} {FORMS}") from error
+    else:
+        if load is not None:
+            return load
+        why = f"There is no load {spec!r}"
+    meant = next((one for one in meant_loads(spec) if _is_load(one, clock)), None)
+    perhaps = f" Did you mean {meant}?" if meant else ""
+    raise MeterError("simulator-load", f"{why}.{perhaps} {FORMS}")
+
+
+def _is_load(spec: str, clock: Callable[[], float]) -> bool:
+    """Return True if a load is taken as it stands."""
+    try:
+        return _read(spec, clock) is not None
+    except (OSError, ValueError, IndexError, csv.Error, MeterError):
+        return False
+
+
+def _read(spec: str, clock: Callable[[], float]) -> Load | None:
+    """Return the load of a specification; None if there is no such kind."""
+    kind, _, rest = spec.partition(":")
+    if kind == "constant":
+        word, wave, _ = _single(rest)
+        watts = _quantity(word, "W", negative=True)
+        return Drawn(lambda _start, _end: watts, wave)
+    if kind == "steps":
+        return _steps(rest)
+    if kind == "noise":
+        return _noise(rest)
+    if kind == "cpu":
+        return _cpu(rest, clock)
+    if kind == "while":
+        return _while(rest)
+    return _recording(rest) if kind == "csv" else None
 
 
 def _whole(text: str, name: str) -> int:
@@ -186,7 +198,7 @@ def _single(
     """Return a load's only word, its waveform, and its `own` options, each given or the default; `first` names it."""
     words = _words(rest, first)
     if len(words) > 1:
-        raise ValueError(_not_taken(rest, words[1], first, own))
+        raise ValueError(not_taken(rest, words[1], first, own))
     return words[0], *_wave(rest, **own)
 
 
@@ -223,20 +235,6 @@ def _options(rest: str) -> dict[str, str]:
     return options
 
 
-def _not_taken(rest: str, word: str, first: str, own: dict[str, str]) -> str:
-    """Say what a word may have been meant as: the digits after a decimal sign, or an option without its name."""
-    parts = rest.split(",")
-    before = parts[parts.index(word) - 1]
-    meant = []
-    if (first == "power" or "=" in before) and word[:1].isdecimal():
-        number = before.rstrip("WwVv")
-        if number[-1:].isdecimal() and "." not in number:
-            meant.append(f"{number}.{word} (the decimal sign is a point)")
-    meant += [f"{name}={word}" for name, usual in own.items() if usual.endswith("W")]
-    perhaps = f"; did you mean {' or '.join(meant)}?" if meant else ""
-    return f"{word!r} in {rest!r} is not known{perhaps}"
-
-
 def _steps(rest: str) -> Load:
     words = _words(rest, "power")
     wave, _ = _wave(rest)
@@ -245,10 +243,7 @@ def _steps(rest: str) -> Load:
     for word in words:
         watts, at, until = word.partition("@")
         if not at:
-            raise ValueError(
-                f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s"
-                + ("; the decimal sign is a point" if len(words) > 1 else "")
-            )
+            raise ValueError(f"the step {word!r} has no end, such as @5s")
         rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):
@@ -287,12 +282,15 @@ def _while(rest: str) -> Load:
     return Drawn(lambda _start, _end: busy_w if path.exists() else idle_w, wave)
 
 
-def _recording(path: Path) -> Load:
+def _recording(name: str) -> Load:
     from lpirc_power.recording import (  # not every simulator needs it: all start fast
         read_recording,
         require_file,
     )
 
+    if not name:
+        raise ValueError("the name of its file is missing")
+    path = Path(name)
     require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as lines:
         rows = [row for row in csv.reader(lines) if row]

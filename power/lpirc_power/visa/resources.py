@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from lpirc_power.errors import MeterAddressError
@@ -18,14 +19,16 @@ LARGEST_PORT: Final = 65535
 _NETWORK: Final = re.compile(
     r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE
 )
+_HOST_NAME: Final = re.compile(r"\w([\w.-]*\w)?\.?")
 _USB: Final = re.compile(
     r"USB\d*::[^:\s]+::[^:\s]+(::[^:\s]+){0,2}::INSTR", re.IGNORECASE
 )
 _USB_WITHOUT_SERIAL: Final = re.compile(
     r"USB\d*::[^:\s]+::[^:\s]+::INSTR", re.IGNORECASE
 )
-_GPIB: Final = re.compile(r"GPIB\d*(::\d+){1,2}(::INSTR)?", re.IGNORECASE)
+_GPIB: Final = re.compile(r"GPIB\d*::(?:[12]?\d|30)(::\d+)?(::INSTR)?", re.IGNORECASE)
 _SERIAL: Final = re.compile(r"ASRL(\d+|/[^\s:?@]+)(::INSTR)?", re.IGNORECASE)
+_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{1,3}){3}")
 _BAUD: Final = re.compile(r"baud=(\d+)")
 _NETWORK_WORDS: Final = ("TCPIP", "TCIP", "TCPI", "TCP", "LAN", "HTTP", "HTTPS")
 """First words of addresses by which people mean a meter on the network."""
@@ -38,7 +41,7 @@ _MEANT: Final = re.compile(
 )
 _KINDS: Final = {
     "USB": "A meter on USB is USB0::0x0B21::0x0025::SERIAL::INSTR; `meter find` shows those that are plugged in.",
-    "GPIB": "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address in the utility menu.",
+    "GPIB": "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address in the utility menu, at most 30.",
     "ASRL": "A meter on RS-232 is ASRL/dev/ttyUSB0::INSTR, or ASRL3::INSTR for COM3 on Windows.",
 }
 """Address format for each kind of link other than the network."""
@@ -76,6 +79,8 @@ def resource_of(address: str) -> Resource:
     name, question, options = address_of_line.partition("?")
     backend = _backend(address, named) if at else PURE_PYTHON
     network = _NETWORK.fullmatch(name)
+    if network:
+        _require_host(address, network[1])
     if network and network[2]:
         _require_port(address, network[2])
         if backend == IVI:
@@ -125,6 +130,12 @@ def _baud(address: str, options: str) -> int:
 
 def _meant(address: str, name: str) -> str:
     """Return a suggestion for an address whose resource format is unknown."""
+    bare = name.strip(" \t\r\n\"'")
+    if bare and bare != name:
+        return f"Write it without the blanks or quotes around it: {bare}."
+    if commas := _COMMAS.search(name):
+        points = commas[0].replace(",", ".")
+        return f"Points stand between an address's numbers: {points}."
     if name.startswith("/dev/tty") or re.fullmatch(r"COM\d+", name, re.IGNORECASE):
         port = name if name.startswith("/") else name[3:]
         return f"Perhaps ASRL{port}::INSTR is meant, a meter on RS-232."
@@ -140,12 +151,28 @@ def _meant(address: str, name: str) -> str:
     if meant is None:
         return "`meter --help` lists the forms, such as TCPIP::HOST::INSTR."
     host, port = meant.groups()
+    _require_host(address, host)
     if port is None:
         return f"Perhaps TCPIP::{host}::INSTR is meant; `meter --help` lists the forms."
     _require_port(address, port)
     return (
         f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
     )
+
+
+def _require_host(address: str, host: str) -> None:
+    """Raise MeterError `meter-wrong-address` for a host of digits that is no IPv4 address, or with odd characters."""
+    if re.fullmatch(r"[\d.]+", host):
+        try:
+            ip_address(host)
+        except ValueError as error:
+            words = "an IPv4 address has four numbers from 0 to 255, without a 0 in front: 192.168.1.20"
+            raise wrong(address, f"Its host {host} cannot be; {words}.") from error
+    elif not _HOST_NAME.fullmatch(host):
+        raise wrong(
+            address,
+            f"Its host {host!r} cannot be; write an address such as 192.168.1.20, or a name such as wt310.local.",
+        )
 
 
 def _require_port(address: str, port: str) -> None:

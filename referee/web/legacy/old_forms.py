@@ -10,7 +10,10 @@ from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
+from lpirc_score.detections.form_body import FIELDS
+from lpirc_testsets.values import shown
 from referee.errors import RefereeError
+from referee.web.contestant.single_image import LONGEST_NUMBER
 from referee.web.http_answers import Answer, through_flask
 from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.web_request import present_request
@@ -54,12 +57,13 @@ New clients use HTTP version 1, which /v1/openapi.json describes.
 
 
 class Refusal(Exception):
-    """A refusal of the original protocol: its status and body."""
+    """A refusal of the original protocol: its status and body. `reason` is the sentence that a header gives."""
 
-    def __init__(self, status: int, body: str) -> None:
+    def __init__(self, status: int, body: str, reason: str = "") -> None:
         super().__init__(body)
         self.status = status
         self.body = body
+        self.reason = reason
 
 
 class Form:
@@ -159,3 +163,24 @@ def attachment(answer: Answer, name: str) -> Response:
     response = through_flask(answer)
     response.headers["Content-Disposition"] = f"attachment; filename={name}"
     return response
+
+
+def image_number(form: Form, images: int) -> int:
+    """Return the number of the image that a form asks for. Raises Refusal for what is none from 1 to `images`."""
+    name = form.field("image_name") or ""
+    must = f"here it is a number alone, from 1 to {images}"
+    reason = f"image_name is {shown(name)}; {must}"
+    if not (name.isascii() and name.isdigit()):
+        raise Refusal(406, INVALID_INDEX, reason)
+    digits = name.lstrip("0")
+    is_long = len(digits) > LONGEST_NUMBER
+    if is_long or not 1 <= int(digits or 0) <= images:
+        raise Refusal(406, OUT_OF_RANGE, reason)
+    return int(digits)
+
+
+def lacking(form: Form) -> str:
+    """Return which lists a form of rows lacks, as the end of a sentence; "" if it has them all."""
+    names = [name.decode() for name in FIELDS]
+    absent = [name for name in names if form.field(name) is None]
+    return f"; the form has no {', '.join(absent)}" if absent else ""

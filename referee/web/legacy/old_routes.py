@@ -42,7 +42,6 @@ from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
     DISPLAYED,
     HELP,
-    INVALID_INDEX,
     INVALID_LOGIN,
     INVALID_USER,
     LOGGED_OUT,
@@ -58,6 +57,8 @@ from referee.web.legacy.old_forms import (
     attachment,
     form_of,
     has_body,
+    image_number,
+    lacking,
     multipart_boundary,
     read_form,
     text,
@@ -78,6 +79,8 @@ ZIPPED = 100
 BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
+REASON = "X-Referee-Reason"
+"""Header with the sentence of a refusal: the body is that of the original server, which old clients compare."""
 URLENCODED = "application/x-www-form-urlencoded"
 """Media type of a form; it is not checked, because some clients send none."""
 blueprint = Blueprint("legacy", __name__)
@@ -86,7 +89,8 @@ blueprint = Blueprint("legacy", __name__)
 @blueprint.errorhandler(Refusal)
 def refused(refusal: Refusal) -> Response:
     """Return a refusal of the original protocol as a response."""
-    return _logged(text(refusal.body, refusal.status), refusal.__cause__ or refusal)
+    answer = _logged(text(refusal.body, refusal.status), refusal.__cause__ or refusal)
+    return _told(answer, refusal.reason) if refusal.reason else answer
 
 
 @blueprint.errorhandler(RefereeError)
@@ -96,7 +100,18 @@ def failed(error: RefereeError) -> Response:
 
 
 def _logged(answer: Response, reason: BaseException) -> Response:
+    """Note the refusal for the operator, and give the caller its sentence unless the fault is this server's."""
     note_refusal(part(Refusals), present_request(), reason, answer.status_code)
+    is_callers = answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_callers and isinstance(reason, RefereeError):
+        _told(answer, reason.sentence)
+    return answer
+
+
+def _told(answer: Response, sentence: str) -> Response:
+    """Give the caller a sentence beside the body."""
+    line = "".join(filter(str.isprintable, sentence))
+    answer.headers[REASON] = line.encode("ascii", "backslashreplace").decode()
     return answer
 
 
@@ -125,7 +140,8 @@ def log_in() -> Response:
     team = form.field("username")
     password = form.field("password")
     if team is None or password is None:
-        raise Refusal(401, MISSING_LOGIN)
+        reason = RefereeError("bad-request", _absent("username", "password"))
+        raise Refusal(401, MISSING_LOGIN) from reason
     try:
         require_password(team, password)
         part(HeardBoards).note_log_in(team, request.remote_addr or "")
@@ -204,7 +220,7 @@ def image() -> Response:
     """Answer with one JPEG while the window is open."""
     form = read_form()
     live = _admitted(form)
-    number = _index(form, live)
+    number = image_number(form, live.run.images)
     with _no_image():
         answer = single_image.image_of(
             part(RunService), present_request(), live, number
@@ -217,9 +233,10 @@ def zipped_images() -> Response:
     """Answer with a zip of up to 100 JPEGs, starting at image 1, 101, 201, and so on."""
     form = read_form()
     live = _admitted(form)
-    first = _index(form, live)
+    first = image_number(form, live.run.images)
     if first % ZIPPED != 1:
-        raise Refusal(406, OUT_OF_RANGE)
+        reason = f"image_name is {first}; a zip begins at image 1, 101, 201, ..."
+        raise Refusal(406, OUT_OF_RANGE, reason)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
         answer = image_batches.batch_of(
@@ -233,7 +250,7 @@ def show_image() -> Response:
     """Show an image on the screen of the run's station, and answer once it is shown."""
     form = read_form()
     live = _admitted(form)
-    number = _index(form, live)
+    number = image_number(form, live.run.images)
     try:
         with _no_image():
             single_image.show(part(RunService), live, number)
@@ -250,6 +267,7 @@ def result() -> Response:
     same = body.replace(b"--" + boundary, b"--")  # curl chooses a new one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
+    answer = text(STORED)
     try:
         live = _live_run(session)
         require_path(live.run, DETECTIONS_PATH)
@@ -258,16 +276,16 @@ def result() -> Response:
             live.accept(body, key, read, content_type, key_is_of_body=True)
         finally:
             for line, reason, _ in read.refused.first[:1]:
-                sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
-                reason_told = RefereeError("rows-refused", sentence)
-                note_refusal(
-                    part(Refusals), present_request(), reason_told, HTTPStatus.OK
-                )
+                total = read.refused.total
+                rows = "1 row" if total == 1 else f"{total} rows"
+                absent = lacking(form_of(body, boundary))
+                sentence = f"{rows} refused, line {line}: {reason}{absent}"
+                _logged(answer, RefereeError("rows-refused", sentence))
     except WindowClosed:
         # It is too late for a new body, but this one was in time and gets the same answer again.
         if not _was_stored(session, key):
             raise
-    return text(STORED)
+    return answer
 
 
 def _read_results() -> tuple[bytes, Session]:
@@ -327,7 +345,23 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 def _session(token: str | None) -> Session:
     # A hand-written client may end its body with a newline; the original server ignored it after a token.
     given = (token or "").removesuffix("\r\n")
+    if not given:
+        raise SessionRefused("token-missing", _absent("token"))
     return session_of(part(Callers), present_request(), given)
+
+
+def _absent(*names: str) -> str:
+    """Return, for the operator's log, which fields a form lacks, and where the client has put them."""
+    said = f"The form in the body has no {' or no '.join(names)}"
+    if any(name in request.args for name in names):
+        return f"{said}; what stands in the address is not read."
+    if request.authorization is not None:
+        return f"{said}; the header Authorization is not read here."
+    if has_body():
+        return (
+            f"{said}; its fields are read as {names[0]}=..., or as curl -F sends them."
+        )
+    return f"{said}: the request has no body."
 
 
 def _live_run(session: Session) -> OpenRun:
@@ -342,18 +376,6 @@ def _admitted(form: Form) -> OpenRun:
     live = _live_run(_session(form.field("token")))
     live.require_open()
     return live
-
-
-def _index(form: Form, live: OpenRun) -> int:
-    name = form.field("image_name") or ""
-    if not (name.isascii() and name.isdigit()):
-        raise Refusal(406, INVALID_INDEX)
-    if len(name.lstrip("0")) > single_image.LONGEST_NUMBER:
-        raise Refusal(406, OUT_OF_RANGE)
-    number = int(name[-single_image.LONGEST_NUMBER :])
-    if not 1 <= number <= live.run.images:
-        raise Refusal(406, OUT_OF_RANGE)
-    return number
 
 
 @contextmanager

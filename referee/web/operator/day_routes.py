@@ -54,8 +54,12 @@ def undo_draw() -> Response:
     store = part(Callers).contest.store
     last = store.log.last_queue_act()
     if last is None or last["action"] != DRAW:
-        by = who_changed_queue(store.database.rows)
-        sentence = f"The last change of the queue was not a draw, so there is nothing to undo: {by}."
+        sentence = (
+            "Nobody has been drawn into the queue yet, so there is no draw to undo."
+        )
+        if last is not None:
+            by = who_changed_queue(store.database.rows)
+            sentence = f"The last change of the queue was not a draw, so there is nothing to undo: {by}."
         raise RefereeError("queue-changed", sentence)
 
     def restored(queue: list[str]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 
 from flask import Blueprint, Response, jsonify
 
-from referee.errors import RefereeError
+from referee.errors import AttemptsUsed, RefereeError
 from referee.runs.heat_making import LARGEST_ROUND, PlannedHeat
 from referee.store.acts import Act
 from referee.web.app_parts import part
@@ -15,7 +16,7 @@ from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator, who
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import NOT_GIVEN, act
-from referee.web.request_bodies import read_object, read_texts, text_in
+from referee.web.request_bodies import is_yes, read_object, read_texts, text_in
 from referee.web.request_slots import OPERATOR_PATH
 
 MOST_SHOWN = 20
@@ -48,6 +49,8 @@ def make() -> tuple[Response, int]:
 
     try:
         runs = desk.callers.control.heats.make(planned, str(acting()), begin)
+    except AttemptsUsed as error:
+        raise error.allowed_by(_command(planned)) from error
     finally:
         desk.status.renew()
     teams = " and ".join(f"{run.team} at {run.station}" for run in runs)
@@ -60,6 +63,14 @@ def make() -> tuple[Response, int]:
     ), 201
 
 
+def _command(planned: PlannedHeat) -> str:
+    """Return the command that makes this heat even if a team has used its attempts."""
+    sides = [shlex.quote(f"{team}@{name}") for name, team in planned.teams.items()]
+    of = [] if planned.round is None else [f"--round {planned.round}"]
+    named = ["referee run heat", shlex.quote(planned.name), *sides, *of, "--anyway"]
+    return " ".join(named)
+
+
 def _planned(body: dict[str, object]) -> PlannedHeat:
     name = text_in(body, "name", None)
     given = body.get("round")
@@ -70,7 +81,8 @@ def _planned(body: dict[str, object]) -> PlannedHeat:
     if not isinstance(sides, dict):
         raise RefereeError("bad-json", f"The body must be a JSON object: {{{FORM}}}.")
     teams = {station: text_in(sides, station, None) for station in sides}
-    return PlannedHeat(" ".join(name.split()), teams, _round(round_), beyond == "yes")
+    may_repeat = is_yes("beyond_attempts", beyond)
+    return PlannedHeat(" ".join(name.split()), teams, _round(round_), may_repeat)
 
 
 def _round(text: str) -> int | None:

@@ -46,7 +46,8 @@ def acting() -> Operator:
     if operator is None:
         raise SessionRefused(
             "bad-token",
-            "This request needs the operator key, a file in the contest folder, or a log-in at /operator/.",
+            "This request needs the operator key, which is in the contest's file operator-key, as Authorization: "
+            "Bearer KEY; or a log-in at /operator/.",
         )
     return operator
 

@@ -12,11 +12,9 @@ from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator
 from referee.web.operator.run_routes import NOT_GIVEN, act
 from referee.web.question_texts import question_text, teams_named
-from referee.web.request_bodies import read_texts
+from referee.web.request_bodies import is_yes, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.team.team_desk import TeamsDesk
-
-YES_OR_NO = {"yes": True, "no": False}
 
 blueprint = Blueprint("operator-questions", __name__, url_prefix=OPERATOR_PATH)
 blueprint.before_request(require_operator)
@@ -33,7 +31,7 @@ def answer(number: int) -> Response:
         "answer", to_all="no", wording=NOT_GIVEN, may_name="no"
     )
     text = question_text(given, "answer")
-    to_all = _is_yes("to_all", wanted)
+    to_all = is_yes("to_all", wanted)
     callers = part(Callers)
     store = callers.contest.store
     question = store.questions.get(number)
@@ -42,7 +40,7 @@ def answer(number: int) -> Response:
         wording = question_text(worded, "question")
         if wording == question.text:
             wording = None
-    if to_all and not _is_yes("may_name", may_name):
+    if to_all and not is_yes("may_name", may_name):
         _require_no_name(f"{wording or question.text}\n{text}", store.teams.all())
     now = callers.clock.utc()
     with act(
@@ -59,13 +57,6 @@ def answer(number: int) -> Response:
         )
     part(TeamsDesk).renew()
     return jsonify(id=number, answer=text, to_all=to_all)
-
-
-def _is_yes(key: str, given: str) -> bool:
-    if given not in YES_OR_NO:
-        sentence = f'"{key}" is {given!r:.20}; it must be "yes" or "no".'
-        raise RefereeError("bad-json", sentence)
-    return YES_OR_NO[given]
 
 
 def _require_no_name(text: str, teams: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ Each act is recorded with the operator's name.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from lpirc_power.errors import MeterError
 from referee.contest import Contest, require_closed
-from referee.errors import RefereeError
+from referee.errors import AttemptsUsed, RefereeError
 from referee.given_units import as_number
 from referee.judging.jury_decisions import Seen, confirm, publish
 from referee.judging.run_figures import let_stand, run_document
@@ -27,7 +28,7 @@ from referee.web.operator.operator_access import acting, require_operator, who
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import meter_problem
 from referee.web.question_texts import question_text
-from referee.web.request_bodies import read_texts
+from referee.web.request_bodies import is_yes, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
 LONGEST_SHOWN = 40
@@ -73,6 +74,7 @@ def arm() -> tuple[Response, int]:
     given = dict.fromkeys(names, NOT_GIVEN)
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = _seconds("extra_s", extra) if extra else None
+    may_repeat = is_yes("beyond_attempts", beyond)
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
     more["extra_s"] = extra_s
     try:
@@ -82,9 +84,13 @@ def arm() -> tuple[Response, int]:
                 station or _only_station(desk.callers.contest),
                 heat or None,
                 extra_s=extra_s,
-                beyond_attempts=beyond == "yes",
+                beyond_attempts=may_repeat,
                 act=under_way,
             )
+    except AttemptsUsed as error:
+        at = f" --station {shlex.quote(station)}" if station else ""
+        command = f'referee run arm {shlex.quote(team)}{at} --anyway --reason "…"'
+        raise error.allowed_by(command) from error
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
     return jsonify(asdict(run) | {"config_changed": desk.config_watch.look()}), 201

@@ -21,12 +21,11 @@ from referee.web.http_answers import Answer, Stream, through_flask
 from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import csrf_token
 from referee.web.operator.run_routes import NOT_GIVEN, act
-from referee.web.request_bodies import read_texts
+from referee.web.request_bodies import is_yes, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
 FOLDER = "site"
 """The site's folder, in the contest folder."""
-FINAL = "yes"
 NO_SITE = Refused("site-failed", "Nothing was published")
 PART_BYTES = 2**18
 MB = 1e6
@@ -57,7 +56,7 @@ def publish() -> Response:
     (final,) = read_texts(final=NOT_GIVEN)
     contest = part(Callers).contest.folder
     words = ["publish", str(contest), str(contest / FOLDER), "--json"]
-    if final == FINAL:
+    if is_yes("final", final):
         words.append("--final")
     with _turns.turn(), act("publish-site", final=final or None):
         printed = output_of(*words, refused=NO_SITE)

@@ -26,6 +26,8 @@ SHOWN = ("contest", "state", "attempts_each", "ranked_by")
 """What a team's page shows of the board."""
 KEPT = 256
 """Teams whose newest page is kept in memory."""
+NO_SUCH_TEAM = "The board has no team of that name. The board, /, leads to each team."
+NO_NAME = f"The address of a team's page ends in its name: {TEAMS}NAME. The board, /, leads to each."
 
 blueprint = Blueprint("public-team", __name__)
 
@@ -73,7 +75,7 @@ def _fragment(row: Published, team: str) -> str:
     board = public_view(row)
     found = board["teams"].get(team)
     if found is None:
-        raise RefereeError("team-unknown", "The board has no team of that name.")
+        raise RefereeError("team-unknown", NO_SUCH_TEAM if team else NO_NAME)
     attempts = found["attempts"]
     return rendered(
         "public/team_live.html",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from flask import Response
 
+from referee.config.contest_file import NOTHING_WRITTEN
 from referee.config.contest_text import BACKUP_FOLDER
 from referee.config.toml_edits import Setting
 from referee.errors import RefereeError
@@ -20,6 +22,7 @@ from referee.findings.host_findings import (
     require_free_space,
 )
 from referee.findings.rule_findings import rule_advice
+from referee.presence import is_file
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import Form
@@ -79,6 +82,18 @@ FIELDS = (
     ),
 )
 
+IF_OVER = {
+    "freeze_at": (
+        FIELDS[0].label,
+        "write a time to come. To freeze the board now, press “Freeze” in the console.",
+    ),
+    "ground_truth_secret_until": (
+        FIELDS[1].label,
+        "write a time to come, or leave it blank if the ground truth is not secret.",
+    ),
+}
+"""The label of a time, and what to do about one that is over."""
+
 blueprint = settings_blueprint("day")
 
 
@@ -96,10 +111,32 @@ def change_day() -> Any:
 
 def _edits(form: Form) -> list[Setting]:
     found = settings_of(FIELDS, form)
+    _require_to_come(found)
     for one in found:
+        if one.key == "path" and one.value:
+            _require_no_file(str(one.value))
         if one.key == "folder" and one.value:
             _require_backup_folder(part(SettingsDesk).folder, str(one.value))
     return found
+
+
+def _require_to_come(found: Sequence[Setting]) -> None:
+    """Raise RefereeError `bad-request` for a time that is over: the freeze or the truth would come at once."""
+    now = part(SettingsDesk).clock.utc()
+    for one in found:
+        if isinstance(one.value, datetime) and one.value <= now:
+            label, advice = IF_OVER[one.key]
+            over = local_text(one.value).replace("T", " ")
+            words = f"{label}: {over} is over, now it is {local_text(now).replace('T', ' ')}; {advice}"
+            raise RefereeError("bad-request", f"{words} {NOTHING_WRITTEN}")
+
+
+def _require_no_file(given: str) -> None:
+    """Raise RefereeError `bad-request` for a file in place of the journal's folder, which may be mounted later."""
+    journal = part(SettingsDesk).folder / given
+    if is_file(journal):
+        words = f"Folder of the journal: {journal} is a file; name a folder."
+        raise RefereeError("bad-request", f"{words} {NOTHING_WRITTEN}")
 
 
 def _require_backup_folder(contest: Path, given: str) -> None:

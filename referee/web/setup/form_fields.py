@@ -17,6 +17,7 @@ from referee.web.setup.form_body import Form
 YES = "yes"
 WAS = "was."
 """Prefix of the hidden field that has the value with which the form was made."""
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -111,18 +112,36 @@ def settings_of(
 
 
 def in_labels(words: str, fields: Sequence[Field]) -> str:
-    """Return a sentence about keys of contest.toml with the labels of their fields."""
+    """Return a sentence about keys and values of contest.toml with the labels of their fields and choices."""
     for table in {one.table for one in fields if one.table}:
         words = words.removeprefix(f"{table}: ")
-    for field in sorted(fields, key=lambda one: -len(one.key)):
-        label = f"“{field.label}”"
-        words = words.replace(
-            f"the key {field.key!r} is missing", f"{label} is blank; fill it in"
+    # Of two fields with one key, the one of a table is the one whose key stands in sentences.
+    for field in sorted(fields, key=lambda one: (-len(one.key), not one.table)):
+        words = _labelled(words, field)
+    return words
+
+
+def _labelled(words: str, field: Field) -> str:
+    """Return a sentence with the label of one field, and of its choices."""
+    label = f"“{field.label}”"
+    words = words.replace(
+        f"the key {field.key!r} is missing", f"{label} is blank; fill it in"
+    )
+    if "_" in field.key:
+        words = re.sub(rf"(?<!\w){field.key}\b", label, words)
+    else:  # it is a word of plain sentences, too
+        words = re.sub(rf"(?<![\w'“]){field.key}(?= = )", label, words)
+        words = re.sub(
+            rf"((?:^|: |and |or |needs ){field.key})(?= (?:has|is|are|and|or|needs)\b|:)",
+            lambda found: found[0].removesuffix(field.key) + label,
+            words,
         )
-        if "_" in field.key:
-            words = re.sub(rf"(?<!\w){field.key}\b", label, words)
-        elif field.table and words.startswith(f"{field.key} = "):
-            words = label + words.removeprefix(field.key)
+    if field.kind == "flag":
+        words = words.replace(f"{label} = true", f"{label} ticked")
+        words = words.replace(f"{label} = false", f"{label} unticked")
+    for value, choice in field.choices:
+        if value and value != choice:
+            words = re.sub(rf"(['\"]){re.escape(value)}\1", f"“{choice}”", words)
     return words
 
 
@@ -133,9 +152,10 @@ def value_of(field: Field, given: str) -> Any:
     if not given:
         if field.may_be_blank:
             return None
-        raise ValueError("it is blank")
-    if field.choices and given not in (names := [name for name, _ in field.choices]):
-        raise ValueError(f"{given!r} is none of {', '.join(names)}")
+        raise ValueError("it is blank; fill it in")
+    if field.choices and given not in dict(field.choices):
+        labels = ", ".join(label for _, label in field.choices)
+        raise ValueError(f"{given!r} is none of {labels}")
     if field.kind == "whole":
         return _whole(given, field.key)
     if field.kind == "number":
@@ -148,7 +168,7 @@ def value_of(field: Field, given: str) -> Any:
 
 
 def _whole(given: str, key: str) -> int:
-    if not (given.isascii() and given.isdigit() and len(given) < 10):
+    if not _WHOLE.fullmatch(given):  # one below 0 has a better refusal, by its key
         raise ValueError(f"{given!r} is not a whole number{as_number(key, given)}")
     return int(given)
 

@@ -28,7 +28,7 @@ OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 FIELDS = (
     Field(
         "board_url",
-        "Address of the board, for the QR code",
+        "Address of the board in the QR code",
         "text",
         "as phones reach it: https://lpirc.example/; blank: the one by which the projector has opened it",
         may_be_blank=True,

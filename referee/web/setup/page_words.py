@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from referee.seams import Finding
-from referee.web.page_sentences import without_commands
 
 KEY = re.compile(r"^\w+ (?:= [\w.]+|is not set): ")
 ADVICE = {
@@ -32,17 +30,6 @@ CAUSES = {
     "keep everyone out for 75 s.",
 }
 REMEDY = re.compile(r"; (?:write|name|put) |, write ")
-
-
-REFUSALS = {"team-exists": "“New password” beside it gives one."}
-"""What to do about a refusal on the pages, by its code."""
-
-
-def refusal_in_page_words(failure: Any) -> str:
-    """Return the sentence of a refusal with a way out that the pages have."""
-    said = without_commands(failure.sentence)
-    advice = REFUSALS.get(failure.code)
-    return said if advice is None else f"{said} {advice}"
 
 
 def in_page_words(finding: Finding) -> Finding:

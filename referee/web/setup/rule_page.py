@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Response
@@ -140,8 +140,30 @@ def change_rules() -> Any:
         "rules",
         lambda form: _possible(settings_of(FIELDS, form)),
         _shown,
-        fields=FIELDS,
+        fields=_fields_in_use(),
     )
+
+
+def _fields_in_use() -> tuple[Field, ...]:
+    """Return the fields with the choices that the page shows now, in the words of the contest's task."""
+    try:
+        choices = _choices(part(SettingsDesk).config())
+    except RefereeError:  # the form that is refused for it says so
+        return FIELDS
+    return tuple(
+        replace(one, choices=choices.get(one.name, one.choices)) for one in FIELDS
+    )
+
+
+def _choices(config: ContestConfig) -> dict[str, tuple[tuple[str, str], ...]]:
+    words = words_of(config.task)
+    return {
+        "rule.name": tuple(
+            (name, words.said(kind.figure)) for name, kind in RULES.items()
+        ),
+        "metric": tuple((name, name) for name in metric_names()),
+        "task": tuple((name, name) for name in task_names()),
+    }
 
 
 def _possible(given: list[Setting]) -> list[Setting]:
@@ -240,23 +262,15 @@ def _shown(
     config = desk.config()
     text = desk.file().text
     values = {one.name: value_of_config(config, one) for one in FIELDS}
-    words = words_of(config.task)
-    choices = {
-        "rule.name": tuple(
-            (name, words.said(kind.figure)) for name, kind in RULES.items()
-        ),
-        "metric": tuple((name, name) for name in metric_names()),
-        "task": tuple((name, name) for name in task_names()),
-    }
     return step_page(
         "rules",
         rule_findings(desk),
         failure,
         fields=fields_shown(FIELDS, values, form),
-        choices=choices,
+        choices=_choices(config),
         presets=[(one, not one.settings(config)) for one in PRESETS],
         asked=asked,
-        ranked_by=words.said(config.contest_rule.sentence),
+        ranked_by=words_of(config.task).said(config.contest_rule.sentence),
         read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 

@@ -39,11 +39,12 @@ from referee.web.app_parts import part
 from referee.web.config_watch import NOT_WRITTEN
 from referee.web.html_pages import page
 from referee.web.http_answers import NOT_TO_BE_KEPT
+from referee.web.page_sentences import refusal_in_page_words
 from referee.web.problem_documents import STATUS_OF_CODE
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.setup.form_body import Form, present_form
 from referee.web.setup.form_fields import WAS, Field, in_labels
-from referee.web.setup.page_words import in_page_words, refusal_in_page_words
+from referee.web.setup.page_words import in_page_words
 
 SETTINGS_PATH = f"{OPERATOR_PATH}/settings"
 STEPS = (

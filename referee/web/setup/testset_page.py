@@ -11,6 +11,7 @@ from flask import Response
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set
 from lpirc_testsets.synthetic_truth import TASKS
+from referee.config.contest_problems import foreign_path
 from referee.config.toml_edits import Setting
 from referee.contest import place_of, require_truth, require_unchanged
 from referee.errors import RefereeError
@@ -56,6 +57,8 @@ def _chosen(form: Form) -> list[Setting]:
     path = form.text("path")
     if not path:
         raise RefereeError("bad-request", "Write the path of a test-set folder.")
+    if words := foreign_path(path):
+        raise RefereeError("bad-request", f"{path} {words}.")
     folder = part(SettingsDesk).folder
     found = _sound(folder / path, part(SettingsDesk).config().task)
     return [Setting("testset", place_of(found.folder, folder))]

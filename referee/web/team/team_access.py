@@ -117,10 +117,13 @@ def read_form() -> Mapping[str, str]:
 def log_in() -> Response:
     """Begin a session by the team's password, and lead to the team's page; after a refusal back to the log-in."""
     fields = read_form()
-    team = fields.get("team", "").strip()
+    if not {"team", "password"} <= fields.keys():
+        sentence = "The log-in is a form with the fields team and password."
+        raise RefereeError("bad-request", sentence)
+    team = fields["team"].strip()
     try:
         refuse_foreign_site()
-        require_password_anywhere(team, fields.get("password", ""))
+        require_password_anywhere(team, fields["password"])
         cookie = _begin(team)
     except RefereeError as error:
         status = answer_to(error).status

@@ -17,7 +17,7 @@ from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.metric_kinds import STRICT
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.presence import is_file
+from lpirc_testsets.presence import is_file, is_there
 
 Pairs = frozenset[tuple[int, int]]
 
@@ -103,6 +103,9 @@ def chosen_of(asked: Asked, ground_truth: GroundTruth) -> Chosen:
             raise CodedError("bad-list", sentence)
         if name in slices:
             raise CodedError("bad-list", f"--slice {text}: {name} is named twice")
+        if not is_there(Path(file)):
+            sentence = f"--slice {text}: there is no file {file}; it lists the images of {name}, one a line"
+            raise CodedError("bad-list", sentence)
         of_file = _of_file(Path(file), finders.images)
         slices[name] = _within(name, of_file, images)
     return Chosen(

@@ -7,11 +7,16 @@ from typing import Any
 
 import click
 
+from lpirc_testsets.values import as_plain
+
 
 class Number(click.FloatRange):
     """A number within limits. NaN is within none; click.FloatRange alone would accept it."""
 
     name = "float"
+
+    unit = ""
+    """What the number is in, for the sentence that refuses a word."""
 
     def convert(
         self,
@@ -23,10 +28,23 @@ class Number(click.FloatRange):
         try:
             number = float(value)
         except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a number.", param, ctx)
+            unit = self.unit and f"; its unit is {self.unit}"
+            hint = f"{unit}{as_plain(str(value), self.unit)}"
+            self.fail(f"{value!r} is not a number{hint}.", param, ctx)
         has_limits = self.min is not None or self.max is not None
         if has_limits and math.isnan(number):
             self.fail(
                 f"{value} is not in the range {self._describe_range()}.", param, ctx
             )
         return super().convert(value, param, ctx)
+
+    def _describe_range(self) -> str:
+        """Return the limits as the help shows them; click writes "x<=None" where there are none."""
+        has_limits = self.min is not None or self.max is not None
+        return super()._describe_range() if has_limits else ""
+
+
+class WattHours(Number):
+    """An energy in Wh."""
+
+    unit = "Wh"

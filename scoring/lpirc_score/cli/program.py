@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.score_command import score
-from lpirc_score.cli.suggestions import suggest_meant
+from lpirc_score.cli.suggestions import options_of, otherwise, suggest_meant
 from lpirc_score.errors import CodedError
 from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
@@ -32,7 +32,7 @@ class Boundary(click.Command):
                 return super().make_context(*arguments, **given)
         except click.UsageError as error:
             suggest_meant(error)
-            raise
+            raise _with_way_out(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -40,6 +40,16 @@ class Boundary(click.Command):
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         with _failures_stated():
             return super().invoke(ctx)
+
+
+def _with_way_out(error: click.UsageError) -> click.UsageError:
+    """Return the error; for an option that is like none, say how to write what it means."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    if error.possibilities:
+        return error
+    way_out = otherwise(error.option_name, error.ctx) or options_of(error.ctx)
+    return click.UsageError(f"{error.message} {way_out}", error.ctx)
 
 
 @contextmanager

@@ -22,8 +22,9 @@ from lpirc_score.analysis.selection import Part, leave_out
 from lpirc_score.cli.analysis_options import Asked, analysis_options
 from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
+from lpirc_score.cli.given_truth import read_given_truth
 from lpirc_score.cli.mask_scores import mask_options
-from lpirc_score.cli.number_type import Number
+from lpirc_score.cli.number_type import Number, WattHours
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -52,7 +53,6 @@ from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.evaluation import evaluated
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
-from lpirc_testsets import read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.ground_truth_reader import declares_ids
 from lpirc_testsets.truth_digest import truth_digest
@@ -95,7 +95,7 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--energy-wh",
     "energies_wh",
-    type=Number(),
+    type=WattHours(),
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )
@@ -179,7 +179,7 @@ class _Scorer:
         self._blacklist = blacklist
         self._engine = engine
         self._iou = iou
-        self._truth = read_ground_truth(ground_truth, images)
+        self._truth = read_given_truth(ground_truth, images)
         repeated = repeated_in(ground_truth, self._truth)
         if repeated is not None:
             _warn(repeated)
@@ -296,7 +296,7 @@ def _check_options(
 ) -> None:
     if engine == "pycocotools" and metrics != (COCO,):
         raise click.UsageError(
-            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}."
+            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}; give --metric coco alone."
         )
     others = [metric for metric in metrics if not has_one_threshold(metric)]
     if iou is not None and COCO in others:

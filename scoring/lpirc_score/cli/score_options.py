@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from click.shell_completion import CompletionItem
 from lpirc_score.errors import CodedError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|[A-Z]:\w")
 
 
 class AnyPath(click.Path):
-    """The path of a file or folder; an address of the web is refused, which a path would show altered."""
+    """The path of a file or folder; addresses of the web and paths of Windows are refused."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -26,9 +28,18 @@ class AnyPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """Return the path. Fails for an address."""
+        """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout."""
+        if not str(value).strip():
+            self.fail("the name of the file or folder is empty; write it", param, ctx)
+        if str(value) == "-":
+            self.fail("- is not a file; name one", param, ctx)
         if _ADDRESS.match(str(value)):
-            self.fail(f"{value} is an address; name a file of this host", param, ctx)
+            self.fail(
+                f"{value} is an address; name a file or folder of this host", param, ctx
+            )
+        if os.sep == "/" and _WINDOWS.match(str(value)):
+            words = "is a path of Windows; write it as this system does: /mnt/d/day"
+            self.fail(f"{value} {words}", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -124,7 +124,7 @@ class BodyReader:
     def __call__(self, body: bytes) -> NDArray[np.float64]:
         """Return the rows (n, 7) of the body. Raises what `parse_detections` raises."""
         rows = parse_detections(body, self.content_type, self.images, self.category_ids)
-        self.warnings = implausible(rows, self.limits).sentences
+        self.warnings = implausible(rows, self.limits).warnings
         if is_blank(body):
             self.warnings.append(EMPTY)
         return rows

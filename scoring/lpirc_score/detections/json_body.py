@@ -13,6 +13,8 @@ _BLANK = b" \t\r\n"
 _ROW_MARKS = b"[,,,,,,],"
 _NO_BRACKETS = bytes.maketrans(b"[]", b"  ")
 _FORM = "an array of rows of seven numbers"
+_SHOWN = 20
+"""Characters of a body that a refusal shows."""
 _WORDS = {None: "null", True: "true", False: "false"}
 """What JSON calls these values of Python."""
 
@@ -32,7 +34,11 @@ def parse_json(body: bytes) -> Rows:
     try:
         text = body.decode()
         if not is_array(text):
-            refuse("bad-json", f"The body must be a JSON array: {_FORM}.")
+            begin = text.strip()[:_SHOWN]
+            refuse(
+                "bad-json",
+                f"The body must be a JSON array: {_FORM}; it begins with {begin!r}.",
+            )
         return read_each(enumerate(elements(text), start=1), _number)
     except UnicodeDecodeError:
         refuse("bad-json", "The body is not UTF-8.")

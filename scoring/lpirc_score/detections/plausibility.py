@@ -1,4 +1,4 @@
-"""Finds valid rows that look like a mistake: fractions for pixels, percent for confidences, boxes off the image."""
+"""Finds valid rows that look like a mistake: fractions for pixels, confidences outside 0..1, boxes off the image."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from lpirc_testsets import TestSet
 
 IMAGE = 0
+CONFIDENCE = 2
+RANKED = "these confidences are used unchanged to rank the detections."
 SIGNS = np.array([1.0, 1.0, 1.0, -1.0, -1.0])
 ABOVE_1 = float(np.nextafter(1, 2))
 
 
 @dataclass(frozen=True)
 class Implausible:
-    """Counts of implausible rows: all coordinates in 0..1, confidence above 1, or box completely outside its image.
+    """Counts of implausible rows: all coordinates in 0..1, confidence above 1 or below 0, box outside its image.
 
     `first_outside` is the image number of the first such box.
     """
@@ -24,12 +26,13 @@ class Implausible:
     rows: int = 0
     in_unit_square: int = 0
     above_1: int = 0
+    below_0: int = 0
     outside: int = 0
     first_outside: int = 0
 
     @property
     def sentences(self) -> list[str]:
-        """Return a sentence for each kind of implausible row that occurred."""
+        """Return a sentence for each kind of implausible row that the check of a judged run tells."""
         if not self.rows:
             return []
         found = []
@@ -40,16 +43,25 @@ class Implausible:
                 f"send pixels, not fractions of the image."
             )
         if self.above_1:
-            found.append(
-                f"{self.above_1} {of_rows} confidences are above 1; "
-                f"these confidences are used unchanged to rank the detections."
-            )
+            found.append(f"{self.above_1} {of_rows} confidences are above 1; {RANKED}")
         if self.outside:
             found.append(
                 f"{self.outside} {of_rows} boxes lie wholly outside their image, the "
                 f"first in image {self.first_outside}; "
                 f"send xmin, ymin, xmax, ymax in its pixels."
             )
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return these sentences and, for who sent the rows, one about confidences below 0.
+
+        No check has it: bundles of earlier versions verify with the checks that they have.
+        """
+        found = self.sentences
+        if self.below_0:
+            of_rows = f"{self.below_0} of {self.rows}"
+            found.append(f"{of_rows} confidences are below 0; {RANKED}")
         return found
 
 
@@ -73,7 +85,8 @@ def implausible(rows: NDArray[np.float64], limits: NDArray[np.float64]) -> Impla
         return PLAUSIBLE
     images = rows[:, IMAGE].astype(np.intp)
     beyond = rows[:, 2:] * SIGNS > limits.take(images, axis=0)
-    if not beyond.any():
+    below_0 = rows[:, CONFIDENCE] < 0
+    if not (beyond.any() or below_0.any()):
         return PLAUSIBLE
     xmin, ymin, xmax, ymax = rows.T[3:]
     begins_at_0 = (xmin >= 0) & (ymin >= 0)
@@ -86,6 +99,7 @@ def implausible(rows: NDArray[np.float64], limits: NDArray[np.float64]) -> Impla
         rows=len(rows),
         in_unit_square=int(np.count_nonzero(begins_at_0 & ends_at_1)),
         above_1=int(np.count_nonzero(beyond[:, 0])),
+        below_0=int(np.count_nonzero(below_0)),
         outside=int(np.count_nonzero(outside)),
         first_outside=first_outside,
     )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpirc_score.detections import shown
-from lpirc_score.detections.files.text import numbers, text_of
+from lpirc_score.detections.files.text import numbers, row_text, text_of
 from lpirc_score.errors import CodedError
+from lpirc_testsets.csv_reader import other_separator
 
 _OF_FORMULAS = tuple("=+-@\t\r\n")
 
@@ -93,14 +94,14 @@ def read_table(
     ]
     for row, (_, cells) in zip(rows, lines[1:], strict=True):
         if len(cells) != len(header):
-            line = shown(",".join(cells))
+            line = shown(row_text(cells))
             raise row.bad(
                 f"the header has {len(header)} columns, but this line has {len(cells)}: {line}"
             )
     if not rows:
         raise CodedError(
             "bad-table",
-            f"{path}: the file has no line below its header {','.join(columns)}",
+            f"{path}: the file has no line below its header {','.join(columns)}{other_separator(','.join(header))}",
         )
     return rows
 
@@ -138,12 +139,14 @@ def _checked_header(
     header: list[str],
     columns: Sequence[str],
 ) -> list[str]:
+    text = row_text(header)
     for column in columns:
         if column not in header:
+            hint = other_separator(text)
+            missing = "" if hint else f"the column {column} is missing; "
             raise CodedError(
                 "bad-table",
-                f"{path}: the column {column} is missing; the header is {shown(','.join(header))}, needed are "
-                f"{','.join(columns)}",
+                f"{path}: {missing}the header is {shown(text)}, needed are {','.join(columns)}{hint}",
             )
         if header.count(column) > 1:
             raise CodedError(

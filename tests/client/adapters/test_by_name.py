@@ -78,6 +78,32 @@ def test_a_model_that_is_not_there_costs_no_log_in(
     assert referee.opened_at is None
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("coco.json", '[{"image_id": 1}]', "but has a list; if it is something else, "),
+        ("coco.json", '{"images": [], "info": {}}', "but has images, info; if it is s"),
+        ("m.json", '{"haed": "ssd"}', "model (did you mean head?); there is layout, "),
+        ("m.json", "{'head': 1}", "m.json: it is not JSON: Expecting property name "),
+        ("m.toml", "head = ssd", "m.toml: it is not TOML: Invalid value (at line 1, "),
+        ("m.json", "\xff", "m.json: it is not JSON, which is text in UTF-8\n"),
+        ("set/m.json", "{}", "set/m.onnx: there is no such model\n"),
+        ("set", None, "set: it is no file; name the model in it: --detector onnx:set/"),
+    ],
+)
+def test_a_file_of_another_kind_for_a_model_is_told_what_is_read_there(
+    client: Client, tmp_path: Path, name: str, text: str | None, told: str
+) -> None:
+    (tmp_path / "set").mkdir()
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="latin-1")
+    options = ("--detector", f"onnx:{name}", "--images", ".")
+    done = client("check", *options)
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_without_numpy_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None\n"

@@ -258,7 +258,11 @@ def refused(
             {"size": [64]},
             "size = [64]: must be a whole number above 0, or [height, width]",
         ),
-        (finder("yolov8"), {"nms": 1}, "nms = 1: there is layout, resize, "),
+        (
+            finder("yolov8"),
+            {"nms": 1, "max": 9},
+            "'nms' is not a setting of a model (did you mean names?); there is layout, ",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(
@@ -275,7 +279,7 @@ def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -
     with pytest.raises(ModelError, match=r"other\.onnx: there is no such model"):
         Adapter("onnx", tmp_path / "other.onnx")
     (tmp_path / "other.toml").write_text("head = ")
-    with pytest.raises(ModelError, match=r"other\.toml: Invalid value"):
+    with pytest.raises(ModelError, match=r"other\.toml: it is not TOML: Invalid value"):
         Adapter("onnx", tmp_path / "other.toml")
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ from lpirc_power.addresses.meter_address import (
     standing,
 )
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterError
+from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.meter import Identity, IntegratorState, Setup
 from lpirc_power.meter_standing import Standing
 from lpirc_power.operating_system import HAS_PTYS
@@ -98,6 +100,12 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("tcp://192.168.1.20:5025", "Perhaps TCPIP::192.168.1.20,5025::INSTR is meant"),
         ("USB:0x0B21:0x0025:INSTR", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
         ("USB", "A meter on USB is USB0::0x0B21::0x0025::SERIAL"),
+        ("TCPIP::192.168.1.300::INSTR", "Its host 192.168.1.300 cannot be; an IPv4"),
+        ("192.168.1.300", "Its host 192.168.1.300 cannot be; an IPv4 address has"),
+        ("TCPIP::192.168.1.0/24::INSTR", "Its host '192.168.1.0/24' cannot be;"),
+        ("TCPIP::192,168,1,20::INSTR", "an address's numbers: 192.168.1.20."),
+        (" 'GPIB0::1' ", "without the blanks or quotes around it: GPIB0::1."),
+        ("GPIB0::31", "its address in the utility menu, at most 30."),
         ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
         ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),
@@ -149,6 +157,13 @@ def test_the_forms_of_an_address(address: str) -> None:
             "replay:run.csv",
             "The simulated meter plays recordings: write sim:csv:run.csv.",
         ),
+        ("constant:5W", "The simulated meter measures it: write sim:constant:5W."),
+        (
+            "run.csv",
+            "It is the name of a file: `meter check run.csv` and `meter report run.csv` read",
+        ),
+        ("lab/RUN.JSON", "It is the name of a file: `meter check lab/RUN.JSON`"),
+        ("Makefile", "It is the name of a file"),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],
@@ -164,6 +179,22 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(
     assert repr(address) in caught.value.sentence
     assert "\n" not in caught.value.sentence
     assert len(caught.value.sentence) < 200
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (os.sep, "It is a folder; `meter --help` lists the forms of an address."),
+        ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
+        ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),
+    ],
+)
+def test_a_wrong_load_is_told_when_the_address_is_entered(
+    address: str,
+    said: str,
+) -> None:
+    with pytest.raises(MeterAddressError, match=re.escape(said)):
+        MeterAddress(address)
 
 
 def test_a_meter_at_home_keeps_its_integral_from_link_to_link(

@@ -149,7 +149,10 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
     ("arguments", "told"),
     [
         (["list"], "No such command 'list'. The commands are certify, check, "),
-        (["record", "sim:", "--name", "x"], "No such option '--name'.\n"),
+        (
+            ["record", "sim:", "--name", "x"],
+            "No such option '--name'. The options are --output, ",
+        ),
         (
             ["record", "sim:", "-o", "x", "sh", "--version"],
             "'--version'. If it is an option of sh, write -- before sh.",
@@ -161,6 +164,14 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
         (
             ["probe", "sim:", "--jsn"],
             "No such option '--jsn'. Did you mean '--json'?\n",
+        ),
+        (
+            ["watch", "--address", "sim:"],
+            "No such option '--address'. Write it without --address: meter watch ADDRESS\n",
+        ),
+        (
+            ["check", "run.csv", "-o", "x"],
+            "No such option '-o'. The output goes to the terminal; to keep it in a file, write > FILE in place of -o",
         ),
     ],
 )
@@ -177,11 +188,43 @@ def test_only_a_name_that_may_be_meant_is_suggested(
     [
         (("--duration", "abc"), "'abc' is not a number; its unit is S.\n"),
         (("--repeat", "two"), "'two' is not a whole number.\n"),
+        (
+            ("--duration", "1m30s"),
+            "'1m30s' is not a number; its unit is S; write 90.\n",
+        ),
+        (
+            ("--duration", "0:10:00"),
+            "'0:10:00' is not a number; its unit is S; write 600.\n",
+        ),
+        (("--duration", "1min"), "'1min' is not a number; its unit is S; write 60.\n"),
+        (("--duration", "0,5"), "its unit is S; write 0.5.\n"),
+        (("--update", "250ms"), "its unit is S; write 0.25.\n"),
+        (("--current-range", "500 mA"), "its unit is A; write 0.5.\n"),
+        (("--voltage-range", "150V"), "its unit is V; write 150.\n"),
+        (("--voltage-range", "5A"), "'5A' is not a number; its unit is V.\n"),
+        (("--page", "localhost:80"), "is not a whole number; write 80.\n"),
     ],
 )
 def test_a_word_that_is_no_number_is_told_so(
     option: tuple[str, str], told: str
 ) -> None:
     ran = CliRunner().invoke(main, ["record", "sim:", "-o", "a.csv", *option])
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["check", "a.csv", "b.csv"], "The argument 'b.csv' is one too many; the form is: meter check [OPTIONS] FILE"),
+        (["check", *(80 * ["a.csv"])], "a.csv ...' are too many; the form is: meter"),
+        (["check", "a.csv", "--json", "b.json"], "--json takes no value, and prints the document; write --json > b"),
+        (["record", "-o", "a.csv", "--", "sleep", "1"], "Missing argument 'ADDRESS'."),
+    ],
+)  # fmt: skip
+def test_a_word_that_is_one_too_many_or_too_few_is_told_with_the_form(
+    arguments: list[str], told: str
+) -> None:
+    ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert told in ran.stderr

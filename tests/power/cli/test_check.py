@@ -154,7 +154,8 @@ def test_json_that_is_no_record_is_not_read_as_a_table(
     ended = meter(command, "run.json")
     assert ended.returncode == 1
     assert ended.stderr == (
-        "meter: run.json cannot be used: it is not the record of a recording.\n"
+        "meter: run.json cannot be used: it is not the record of a recording; name the .csv file "
+        "that `meter record` wrote, or the .json file beside it.\n"
     )
 
 

@@ -36,10 +36,30 @@ def test_a_recording_and_its_record_are_never_overwritten(
         ended = meter(*command, "-o", name, "--force")
         assert ended.returncode == 1
         assert one_line(ended.stderr)
-        assert f"{name} is not a " in ended.stderr
-        assert "so --force does not overwrite it" in ended.stderr
+        assert f"{name} exists and is not a " in ended.stderr
+        assert "not overwritten, with or without --force" in ended.stderr
     after = {name: (made.folder / name).read_bytes() for name in NAMES}
     assert after == before
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_force_is_advised_that_would_be_refused(
+    meter: Run, made: Made, command: tuple[str, ...]
+) -> None:
+    ended = meter(*command, "-o", "a-1.csv")
+    assert ended.returncode == 1
+    assert "with or without --force; choose another name" in ended.stderr
+    assert (made.folder / "a-1.csv").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_slash_at_the_end_names_a_folder(
+    meter: Run, made: Made, command: tuple[str, ...]
+) -> None:
+    ended = meter(*command, "-o", "pages/")
+    assert ended.returncode == 2
+    assert "'pages/' ends as the name of a folder; name a file" in ended.stderr
+    assert not (made.folder / "pages").exists()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +86,7 @@ def test_another_name_of_a_recording_is_no_way_around(meter: Run, made: Made) ->
     for name in ("linked.html", "same.html"):
         ended = meter("report", "a.json", "-o", name, "--force")
         assert ended.returncode == 1
-        assert f"{name} is not a page" in ended.stderr
+        assert f"{name} exists and is not a page" in ended.stderr
 
 
 def test_a_page_an_export_and_an_empty_file_are_overwritten(

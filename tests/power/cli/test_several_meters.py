@@ -50,6 +50,16 @@ def test_two_meters_have_a_file_each_and_the_loss_between_them(
     assert read_recorded(tmp_path / "run.board.csv").identity.serial.endswith("S2")
 
 
+def test_a_file_without_an_ending_gives_each_meter_one_with_it(
+    meter: Any, tmp_path: Path
+) -> None:
+    meter("record", "main=sim:", "board=sim:", "-o", "two meters", "--duration", "1")
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "two meters.board.csv", "two meters.board.json", "two meters.json",
+        "two meters.main.csv", "two meters.main.json",
+    ]  # fmt: skip
+
+
 def test_meters_without_names_are_numbered(
     simulate: Any, meter: Any, tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """The interval of a sum of errors: known factors, and a Monte-Carlo of the same errors (JCGM 101:2008).
 
-COVERAGE_BUDGETS=500 tries as many random budgets; `make test` takes fewer.
+COVERAGE_BUDGETS=500 tries as many random budgets; `make test-all` takes fewer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Random actions at the meter's panel in a run: its energy is within its stated limits, or a check says why not.
 
-PANEL_SEQUENCES=10000 tries as many sequences as that; `make test` takes fewer.
+PANEL_SEQUENCES=10000 tries as many sequences as that; `make test-all` takes fewer.
 """
 
 from __future__ import annotations

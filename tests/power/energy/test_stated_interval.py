@@ -1,6 +1,6 @@
 """The stated interval of recordings with a known truth holds it as often as it says.
 
-KNOWN_RECORDINGS=10000 takes as many recordings; `make test` takes fewer, and allows what chance does with few.
+KNOWN_RECORDINGS=10000 takes as many recordings; `make test-all` takes fewer, and allows what chance does with few.
 """
 
 from __future__ import annotations

@@ -479,7 +479,7 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
         (
             "just a letter\n",
             "recording-format",
-            "names no columns",
+            "does not name the power, and the file has one column",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 """Runs that nothing happens to, on a host that is busy, in every dialect: no check fails, and the energy is exact.
 
-CLEAN_RUNS=2000 tries as many in each dialect; `make test` takes a few.
+CLEAN_RUNS=2000 tries as many in each dialect; `make test-all` takes a few.
 """
 
 from __future__ import annotations

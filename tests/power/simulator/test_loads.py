@@ -184,8 +184,7 @@ def test_an_idle_process_draws_idle_power(until: Any) -> None:
         "steps:2W",
         "steps:2W@5s,9W@5s",
         "steps:2W@x",
-        "csv:/does/not/exist",
-        f"csv:{os.devnull}",
+        "csv:",
         "cpu:abc",
         "cpu:0",
         "cpu:1,busy=lots",
@@ -201,9 +200,26 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/does/not/exist", "/does/not/exist: No such file or directory."),
+        (os.devnull, "not a regular file"),
+    ],
+)
+def test_a_recording_that_cannot_be_read_is_named_with_the_reason(
+    file: str, said: str
+) -> None:
+    with pytest.raises(MeterError) as caught:
+        parse_load(f"csv:{file}", time.monotonic)
+    assert caught.value.code == "simulator-load"
+    assert said in caught.value.sentence
+    assert "constant:36W" not in caught.value.sentence
+
+
+@pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("steps:2W", "the step '2W' has no end; write it as 2W@5s"),
+        ("steps:2W", "the step '2W' has no end, such as @5s. Did you"),
         ("steps:2W@x", "'x' is not a number of s"),
         ("constat:3W", "There is no load 'constat:3W'. Did you mean constant:3W?"),
         ("constant:W", "'W' is not a number of W"),
@@ -221,7 +237,7 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
         ("while:f,busy=9,5W", "did you mean busy=9.5W"),
         (
             "steps:2,5W@5s",
-            "'2' has no end; write it as 2W@5s, 2 W until 5 s; the decimal",
+            "'2' has no end, such as @5s. Did you mean steps:2.5W@5s?",
         ),
     ],
 )
@@ -231,6 +247,35 @@ def test_what_is_wrong_in_a_load_is_said_in_words(
 ) -> None:
     with pytest.raises(MeterError, match=re.escape(said)):
         parse_load(spec, time.monotonic)
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("step:2W,9W", "steps:2W@5s,9W@10s"),
+        ("steps:2W@5s,9W", "steps:2W@5s,9W@10s"),
+        ("steps:2W@5s;9W@10s", "steps:2W@5s,9W@10s"),
+        ("2W@5s,9W@10s", "steps:2W@5s,9W@10s"),
+        ("constant:36W;volts=230V", "constant:36W,volts=230V"),
+        ("load=constant:36W", "constant:36W"),
+        ("constant=36W", "constant:36W"),
+        ("sim:constant:36W", "constant:36W"),
+        ("Const 36W", "constant:36W"),
+        ("36W", "constant:36W"),
+        ("nois:36W,sd=1", "noise:36W,sd=1"),
+    ],
+)
+def test_a_load_that_is_proposed_is_taken(spec: str, meant: str) -> None:
+    with pytest.raises(MeterError, match=re.escape(f" Did you mean {meant}? Loads")):
+        parse_load(spec, time.monotonic)
+    parse_load(meant, time.monotonic)
+
+
+@pytest.mark.parametrize("spec", ["constat:", "step:2W@x", "csvv:nowhere", "load=abc"])
+def test_no_load_is_proposed_that_would_be_refused(spec: str) -> None:
+    with pytest.raises(MeterError) as caught:
+        parse_load(spec, time.monotonic)
+    assert "Did you mean" not in caught.value.sentence
 
 
 def test_a_load_may_feed_back() -> None:

@@ -62,6 +62,10 @@ def test_a_controlled_meter_announces_both_addresses_and_ends_when_told() -> Non
         assert ran.exception.sentence.startswith(
             "restart takes one of keep, lose, error"
         )
+        port = address.split(",")[1].partition(":")[0]
+        ran = CliRunner().invoke(fault, [f"127.0.0.1:{port}", "drop-link", "3"])
+        assert isinstance(ran.exception, MeterError)
+        assert "it is no control socket" in ran.exception.sentence
         process.send_signal(signal.SIGTERM)
         assert process.wait(TIMEOUT_S) == 0
         assert process.stderr is not None

@@ -219,7 +219,23 @@ def test_another_zip_or_file_is_no_backup(tmp_path: Path) -> None:
         made.writestr("photo.jpg", b"x")
     assert refused(file) == f"referee: {file} is a zip, but not a backup.\n"
     file.write_text("no zip at all")
-    assert refused(file) == f"referee: {file} is not a backup, or is cut short.\n"
+    words = "is not a backup: it does not begin as a zip does; a backup is made by: referee backup FOLDER -o FILE"
+    assert refused(file) == f"referee: {file} {words}\n"
     bundle = Path(__file__).parents[1] / "evidence" / "format-1.zip"
     assert refused(bundle) == f"referee: {bundle} is a bundle of a run, not a backup.\n"
     assert "No such file" in refused(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize("kept", [None, 30_000], ids=["whole", "cut short"])
+@pytest.mark.parametrize("command", [["season"], ["bundle", "verify"]])
+def test_a_backup_in_place_of_a_bundle_is_called_one(
+    whole: Path, tmp_path: Path, command: list[str], kept: int | None
+) -> None:
+    file = tmp_path / "my day.zip"
+    file.write_bytes(whole.read_bytes()[:kept])
+    told = called(*command, str(file))
+    assert told.returncode == 1
+    words = (
+        "is the backup of a contest, not a bundle of a run; make a contest of it with"
+    )
+    assert f"{file} {words}: referee restore '{file}' FOLDER" in told.stderr

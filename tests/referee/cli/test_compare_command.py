@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from lpirc_testsets import read_ground_truth
+from referee.cli.main import main
 from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.store.records import RunState
@@ -155,6 +158,33 @@ def test_a_run_that_cannot_be_compared_is_told(
     assert result.stdout == ""
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("a.csv b.csv", "For files of detections: referee score GROUND_TRUTH a.csv b.csv\n"),
+        ("a.csv 2", "For files of detections: referee score GROUND_TRUTH FILE FILE\n"),
+        ("1 contest.db", "contest.db is a file, and runs are compared by number"),
+        ("1 bundle.zip", "To judge the run of a bundle again: referee bundle verify bundle.zip\n"),
+    ],
+)  # fmt: skip
+def test_a_file_is_told_what_takes_it_and_never_proposed_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv", "bundle.zip", "contest.db"):
+        Path(name).write_text("")
+    ran = CliRunner().invoke(main, ["compare", *given.split()])
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+    assert ">" not in ran.stderr
+
+
+def test_a_file_to_be_written_is_told_how() -> None:
+    ran = CliRunner().invoke(main, ["compare", "1", "2", "--html", "out.html"])
+    assert ran.exit_code == 2
+    assert "keep the output in a file, write > out.html\n" in ran.stderr
 
 
 def test_a_contest_without_runs_is_said_to_have_none(

@@ -346,7 +346,7 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         (
             {"trusted_proxy": None},
             "unguarded",
-            "And one has no clients: log-ins and HTML forms from every",
+            "And no clients are set for station 'one': log-ins and HTML forms from every",
         ),
         (
             {"teams_see_score": True},

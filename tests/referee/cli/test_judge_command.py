@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from lpirc_score import format_score
 from lpirc_testsets import read_ground_truth, synthesize
+from referee.cli.main import main
 from referee.store.records import RunState
 from tests.contest_day import KEYS, TEAM, contest_day, until
 
@@ -91,3 +93,16 @@ def stated(result: subprocess.CompletedProcess[str]) -> str:
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     return result.stderr
+
+
+def test_a_test_set_for_rejudge_is_named_as_contest_toml_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    synthesize(Path("set"), images=1, categories=1)
+    Path("yolo").mkdir()
+    given = ["rejudge", "--all", "--contest", "day", "--testset"]
+    told = CliRunner().invoke(main, [*given, "set"]).stderr
+    assert 'write testset = "../set" into day/contest.toml.' in told
+    told = CliRunner().invoke(main, [*given, "yolo"]).stderr
+    assert "yolo is no test set; `referee testset import` makes one." in told

@@ -72,9 +72,27 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         (["testset", "import", "kitti"], "The commands are classes, coco, "),
         (
             ["status", "my day"],
-            "The argument 'my day' is one too many; if it is the contest's folder, "
-            "write: referee status --contest 'my day'\n",
+            "The argument 'my day' is one too many; the form is: referee status [--contest FOLDER].\n",
         ),
+        (
+            ["status", "/"],
+            "The argument '/' is one too many; if it is the contest's folder, write: referee status --contest /\n",
+        ),
+        (["serve", "day", "80"], "it is given as: referee serve day --port 80\n"),
+        (
+            ["backup", "day", "x", "y", "-o", "z"],
+            "The arguments 'x y' are too many; the form is: referee backup day -o PATH.\n",
+        ),
+        (
+            ["board", "freeze", "at", "15:30"],
+            "To freeze the board at a time, set freeze_at = ",
+        ),
+        (
+            ["standby", "day", "http://a"],
+            "given as: referee standby day --first http://a\n",
+        ),
+        (["run", "list", "csv"], "an option begins with --: referee run list --csv\n"),
+        (["heat", "standings", "final"], "It always shows all heats and rounds.\n"),
         (
             ["compare", "1"],
             "Two runs are compared, not 1 ('1'); name two, as in: referee compare 1 2\n",
@@ -86,13 +104,54 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             ["standby", "d", "--after", "x"],
             "'--after': 'x' is not a number of seconds.\n",
         ),
+        (
+            ["init", "c", "--no-auto-arm"],
+            "--auto-arm is off unless it is given; leave it out.\n",
+        ),
+        (["version"], "For the version write: referee --version\n"),
+        (
+            ["station", "add"],
+            "Settings and stations stand in the contest's contest.toml;",
+        ),
+        (["run-list"], "No such command 'run-list'. Did you mean 'run list'?\n"),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
-        (["init", "c", "--save", "x"], "No such option '--save'.\n"),
+        (
+            ["init", "c", "--save", "x"],
+            "No such option '--save'. The options are --name, ",
+        ),
+        (["init", "c", "-name", "x"], "Did you mean '--name'?\n"),
+        (["serve", "c", "-p", "80"], "Did you mean '--port'?\n"),
+        (
+            ["serve", "--folder", "c"],
+            "stands without an option: referee serve FOLDER\n",
+        ),
+        (["run", "show", "--run", "1"], "without an option: referee run show RUN\n"),
+        (["run", "show", "-1"], "A number below 0 has no meaning here.\n"),
+        (["run", "void", "1"], "The form is: referee run void 1 --reason TEXT\n"),
+        (["init", "c", "--window", "0"], "0 must lie between 1 and 86400 seconds.\n"),
+        (["init", "c", "--attempts", "-1"], "'--attempts': -1 must be 0 or more.\n"),
+        (["board", "freeze", "--at", "15:30"], "To freeze the board at a time, set "),
+        (
+            ["init", "C:\\day"],
+            "C:\\day is a path of Windows; write it as this system does",
+        ),
         (["init", "c", "--metre", "x"], "Did you mean '--meter'?\n"),
         (["board", "unviel"], "No such command 'unviel'. Did you mean 'unveil'?\n"),
         (
             ["run", "show", "one"],
             "'one' is not the number of a run, such as 1; see: referee run list\n",
+        ),
+        (
+            ["model", "withdraw", "one", "--reason", "x"],
+            "'one' is not the number of a submission, such as 1; see: referee model list\n",
+        ),
+        (
+            ["testset", "stats", "set", "--output", "x"],
+            "'--output'. The output goes to the terminal; to keep it in a file, write > ",
+        ),
+        (
+            ["testset", "subset", "set", "--out", "o", "--images", "50%"],
+            "'50%' is not a whole number.\n",
         ),
         (
             ["leaderboard", "--json", "--csv"],
@@ -123,7 +182,7 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (
             ["testset", "import", "yolo", "--images", "i", "--out", "o"],
-            "Missing option '--classes'.\n",
+            "Missing option '--classes'. The form is: referee testset import yolo --classes PATH ",
         ),
     ],
 )
@@ -152,3 +211,12 @@ def test_contest_where_it_does_not_stand_leads_to_where_it_does(
     ran = CliRunner().invoke(main, arguments)
     assert ran.exit_code == 2
     assert ran.stderr.endswith(told)
+
+
+def test_an_option_between_a_group_and_its_command_leads_to_the_form() -> None:
+    ran = CliRunner().invoke(
+        main, ["testset", "import", "--format", "coco", "a", "b"], prog_name="referee"
+    )
+    assert ran.exit_code == 2
+    said = "No such option '--format'. Write a command first, then its options: referee testset import COMMAND; the"
+    assert f"{said} commands are classes, coco, " in ran.stderr

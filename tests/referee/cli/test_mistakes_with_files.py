@@ -35,6 +35,12 @@ def day(tmp_path: Path, small_set: TestSet, monkeypatch: pytest.MonkeyPatch) -> 
             "team import teams.csv --sheet s.pdf --url http://h",
             "s.pdf ends in .pdf, but HTML is written; end it in .html.",
         ),
+        ("serve 9360", "looks like a port, and the contest's folder is needed; write: referee serve day --port 9360\n"),
+        ("setup 0.0.0.0:80", "write: referee setup day --host 0.0.0.0 --port 80\n"),
+        (
+            "team import teams.csv --sheet s.html --url http://:8080",
+            "'http://:8080' has no host or port that can be; write one such as http://192",
+        ),
         (
             "team import teams.csv --sheet s.html --url 192.168.1.10:8080",
             "'192.168.1.10:8080' does not begin with http:// or https://; write http://192.168.1.10:8080",
@@ -65,7 +71,10 @@ def test_a_wrong_kind_of_place_is_a_mistake_of_usage(
         ("team import day", "day cannot be read: Is a directory; a file is needed here, and this is a folder.\n"),
         ("bundle verify file", "file: The bundle is cut short"),
         ("bundle verify teams.csv", "teams.csv: The file is not a bundle: it does not begin as a bundle's zip does; a"),
-        ("verify file", "file is not the folder of a published site: it has no manifest.json; a bundle is verified by"),
+        ("verify file", "is a file, and a site is a folder; a bundle is verified by: referee bundle verify file\n"),
+        ("verify site9", "There is no folder site9; name the folder that `referee publish` wrote"),
+        ("verify day", "day is a contest, not a published site; publish it with: referee publish day SITE\n"),
+        ("verify /", "/ is not the folder of a published site: it has no manifest.json; name the folder"),
     ],
 )  # fmt: skip
 def test_what_is_not_what_the_command_reads_is_told_by_its_name(
@@ -76,6 +85,14 @@ def test_what_is_not_what_the_command_reads_is_told_by_its_name(
     assert told in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert day.is_dir()
+
+
+def test_the_address_of_a_site_is_told_what_verifies_it() -> None:
+    ran = CliRunner().invoke(main, ["verify", "https://h/2027/"])
+    assert ran.exit_code == 2
+    command = "python3 -m lpirc_client.verify_site https://h/2027/"
+    words = "SITE is a folder; a site at an address is verified by"
+    assert f"{words}: {command}\n" in ran.stderr
 
 
 def test_a_file_in_place_of_a_contest_is_one_finding(day: Path) -> None:

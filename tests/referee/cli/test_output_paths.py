@@ -23,6 +23,17 @@ def test_a_place_in_a_test_set_is_refused(tmp_path: Path, inside: str) -> None:
         output_path.convert(str(place), None, None)
 
 
+@pytest.mark.parametrize("command", ["practice", "init", "rehearse --out"])
+def test_a_test_set_in_place_of_a_contest_is_told_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    synthesize(tmp_path / "my set", images=1, categories=1, size=(64, 64))
+    ran = CliRunner().invoke(main, [*command.split(), "my set"])
+    assert ran.exit_code == 2
+    assert "my set is a test set; write --testset 'my set', and for the" in ran.stderr
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_a_file_of_a_contest_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "contest.toml").touch()
@@ -54,9 +65,17 @@ def test_the_folder_of_a_contest_and_its_own_folders_are_refused(
         ),
         (["bundle", "export", "1", "-o", "day"], "day is the folder of a contest; "),
         (["run", "export", "1", "--out", "day"], "day is the folder of a contest; "),
+        (["testset", "synthesize", "--out", "s.zip"], "and a folder is made; write s."),
         (["init", "set/day", "--yes"], "set/day is in the test set "),
         (["restore", "b.zip", "set/day"], "set/day is in the test set "),
-        (["restore", "day", "b.zip"], "give the backup first, then the folder"),
+        (
+            ["restore", "day", "b.zip"],
+            "the backup first, then a new folder: referee restore b.zip day-restored",
+        ),
+        (
+            ["restore", "no-day", "b.zip"],
+            "then a new folder: referee restore b.zip no-day",
+        ),
         (["publish", "day", "set/site"], "set/site is in the test set "),
         (["rehearse", "--out", "set/r"], "set/r is in the test set "),
         (["testset", "synthesize", "--out", "set/s"], "set/s is in the test set "),
@@ -85,3 +104,28 @@ def test_a_place_beside_them_is_taken(tmp_path: Path, name: str) -> None:
     (tmp_path / "contest.toml").touch()
     place = tmp_path / name
     assert output_path.convert(str(place), None, None) == place
+
+
+@pytest.mark.parametrize(
+    ("is_there", "what", "new"),
+    [
+        (True, "back.zip is a file, and stands", "day-restored"),
+        (False, "There is no back.zip; it stands", "day-restored"),
+    ],
+)
+def test_a_folder_before_the_backup_is_told_the_order_and_a_new_folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_there: bool,
+    what: str,
+    new: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("day").mkdir()
+    if is_there:
+        Path("back.zip").write_bytes(b"x")
+    said = CliRunner().invoke(main, ["restore", "day", "back.zip"])
+    assert said.exit_code == 2
+    assert f"{what} in the place of the folder to make; give" in said.output
+    assert said.output.rstrip().endswith(f": referee restore back.zip {new}")

@@ -117,6 +117,18 @@ def test_the_next_start_goes_on_with_the_same_photographs(
         taken_photographs(photographs, folder)
 
 
+def test_a_test_set_in_place_of_photographs_is_told_its_option(
+    tmp_path: Path, small_set: TestSet
+) -> None:
+    given = small_set.folder
+    with pytest.raises(RefereeError) as failure:
+        taken_photographs(given, tmp_path / "home")
+    assert failure.value.sentence == (
+        f"{given} is a test set, no folder of photographs; write: referee practice --testset {shlex.quote(str(given))}"
+    )
+    assert not (tmp_path / "home").exists()
+
+
 def test_a_folder_with_another_test_set_is_not_changed(
     tmp_path: Path,
     photographs: Path,

@@ -115,28 +115,42 @@ def test_a_relay_to_a_server_that_is_away_cuts_whoever_comes() -> None:
     connection.close()
 
 
+SHARE = "has no share of requests, such as 5%, below 100 %."
+TIME = "has no time in s or ms, such as 2s, above 0 and below a day."
+OTHER = "is not a fault; faults are drop, slow, meter-gap, restart."
+
+
 @pytest.mark.parametrize(
-    "faults",
-    ["", "drop", "drop:0%", "drop:100%", "drop:5s", "slow:5%", "slow:0ms", "restart:nans", "meter-gap:2d",
-     "restart:86400s", "drop:5%,drop:6%", "flood:1s", "slow:1s,", "restart:-1s", "slow:1e3ms"],
-)  # fmt: skip
+    ("faults", "problem"),
+    [
+        *((f"drop{value}", SHARE) for value in ("", ":0%", ":100%", ":5s", ":5")),
+        *((f"slow:{value}", TIME) for value in ("5%", "0ms", "200", "1e3ms")),
+        *((f"restart:{value}", TIME) for value in ("nans", "86400s", "-1s")),
+        ("meter-gap:2d", TIME),
+        *((text, OTHER) for text in ("", "flood:1s", "slow:1s,", "drop=5%", "Drop:5%")),
+    ],
+)
 @pytest.mark.parametrize("command", ["practice", "rehearse"])
 def test_a_fault_that_there_is_not_is_named_with_those_that_are(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     faults: str,
+    problem: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = called(command, "--faults", faults)
     assert result.returncode == 2
     assert result.stdout == ""
-    problem = (
-        f"'--faults': {faults.split(',')[-1]!r} is not a fault, or is named twice."
-    )
-    told = f"{problem} Write drop:5%,slow:200ms,meter-gap:10s"
+    told = f"'--faults': {faults.split(',')[-1]!r} {problem} Write drop:5%,slow:200ms"
     assert re.sub(r"\s+", " ", told) in re.sub(r"\s+", " ", result.stderr)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_fault_that_is_named_twice_is_told() -> None:
+    result = called("practice", "--faults", "drop:5%,drop:6%")
+    assert result.returncode == 2
+    assert "The fault 'drop' is named twice." in result.stderr
 
 
 @pytest.mark.parametrize(

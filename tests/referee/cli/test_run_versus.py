@@ -137,4 +137,4 @@ def test_what_is_not_decided_is_said_in_one_line(hall: House) -> None:
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
-    assert result.stderr.endswith("see: referee run show 2\n")
+    assert "see: referee run show 2 --contest " in result.stderr

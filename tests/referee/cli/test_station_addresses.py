@@ -25,5 +25,18 @@ def test_a_wrong_address_is_told_with_its_station() -> None:
     )
 
 
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0177.0.0.1"])
+def test_another_spelling_of_the_loopback_is_no_address_of_a_station(host: str) -> None:
+    address = f"TCPIP::{host}::INSTR"
+    sentence = f"Its host {host} cannot be; an IPv4 address has four numbers"
+    with pytest.raises(RefereeError, match=sentence):
+        require_addresses(Path("hall"), config_of(address))
+
+
+def test_a_load_that_cannot_be_is_told_before_a_run_is_armed() -> None:
+    with pytest.raises(RefereeError, match=r"'two': meter 'sim:load=abc' is not the"):
+        require_addresses(Path("hall"), config_of("sim:load=abc"))
+
+
 def test_good_addresses_pass() -> None:
     require_addresses(Path("hall"), config_of("TCPIP::192.168.1.20::INSTR"))

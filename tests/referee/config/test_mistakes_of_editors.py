@@ -20,11 +20,14 @@ meter = "sim:"
 @pytest.mark.parametrize(
     ("line", "told"),
     [
+        ("window_s = 10*60", "'window_s = 10*60'; TOML does not calculate; write the result"),
+        ("least_map = 1 / 100 # a", "'least_map = 1 / 100'; TOML does not calculate;"),
         ("window_s = 10 min # a", "'window_s = 10 min'; a number stands alone, in the unit of its key; 10 min is 600."),
         ("freeze_at = 15:30", "a time is written 2027-06-20T15:30:00+02:00."),
         ("freeze_at = 20.06.2027 15:30", "a time is written 2027-06-20T15:30:00+02:00."),
         ("freeze_at = 2027-06-20T15:30:00 CEST", "a time is written 2027-06-20T15:30:00+02:00."),
         ("least_map = 0,01", "the decimal sign is a point, as in 0.5."),
+        ("update_interval_s = 0,25", "'update_interval_s = 0,25'; the decimal sign is a point: 0.25."),
         ("least_map = .01", "a number begins with a digit, as in 0.5."),
         ("least_map = 1 %", "a share is a number from 0 to 1, such as 0.01."),
         ("attempts = 03", "a number has no 0 in front."),
@@ -50,6 +53,15 @@ def test_a_line_that_is_not_toml_is_told_with_its_remedy(
     tmp_path: Path, line: str, told: str
 ) -> None:
     assert told in refused(tmp_path, f"{line}\n{CONTEST}")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# all of it is gone\n"])
+def test_an_empty_file_is_called_empty_and_taken_from_a_backup(
+    tmp_path: Path, text: str
+) -> None:
+    said = refused(tmp_path, text)
+    assert "contest.toml cannot be read: it is empty; take it from a backup" in said
+    assert said.rstrip().endswith(": referee restore BACKUP.zip NEW_FOLDER.")
 
 
 @pytest.mark.parametrize(

@@ -250,9 +250,9 @@ def test_a_secret_ground_truth_is_left_out_until_its_time_and_asked_for(
     done = called(
         "bundle", "verify", str(tmp_path / "run.zip"), "--testset", str(other.folder)
     )
-    assert done.returncode == 1
-    assert f"is not that of the test set {small_set.digest[:12]}" in done.stdout
-    assert "does not hold: ground-truth (ground_truth.json.gz)" in done.stderr
+    assert (done.returncode, done.stdout) == (1, "")
+    ids = f"this test set is {other.digest[:12]}, and run 1 was armed with {small_set.digest[:12]}"
+    assert f"--testset: {ids}; give that one, or leave --testset out." in done.stderr
 
 
 def named(data: bytes) -> tuple[str, str]:

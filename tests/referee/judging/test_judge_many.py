@@ -210,7 +210,8 @@ def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
     assert "leased" in shown
     unknown = called("jobs", "--cancel", "zz", *where)
     assert unknown.returncode == 1
-    assert unknown.stderr == "referee: There is no job 'zz'; see: referee jobs --all\n"
+    advice = f"see: referee jobs --all --contest {where[1]}"
+    assert unknown.stderr == f"referee: There is no job 'zz'; {advice}\n"
     assert called("jobs", "--cancel", names[1][:12], *where).stderr.startswith(
         "1 cancelled."
     )

@@ -103,6 +103,12 @@ def test_of_two_columns_of_one_name_none_is_taken_silently() -> None:
             "name,org",
             "its first line must be: team,affiliation, and not 'name,org'; ",
         ),
+        (
+            "Name;Affiliation",
+            "its first line must be: team;affiliation, and not 'Name;Affiliation'; ",
+        ),
+        ("sep=;\nName;Org", "must be: team;affiliation, and not 'Name;Org'; "),
+        ("team,password", "its passwords are not read, as each team gets a new one;"),
         ("team,afiliation", "'afiliation', which is not read; write 'affiliation'"),
     ],
 )

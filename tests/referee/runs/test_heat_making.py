@@ -250,6 +250,7 @@ def test_what_can_be_seen_before_is_refused_before_any_run_is_made(
     assert code_of(make, house, {"one": TEAM, "two": TEAM}) == "bad-request"
     assert code_of(make, house, {"one": TEAM, "two": "nobody"}) == "team-unknown"
     assert code_of(make, house, {"one": TEAM, "three": "badgers"}) == "station-unknown"
+    assert code_of(make, house, {TEAM: "one", "badgers": "two"}) == "bad-request"
     assert code_of(make, house, round=0) == "bad-request"
     house.control.arm("badgers", "two")
     assert code_of(make, house) == "station-busy"

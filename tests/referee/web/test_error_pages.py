@@ -91,6 +91,15 @@ def test_a_method_that_is_refused_still_says_which_ones_are_accepted(
     assert told.mimetype == "text/html"
 
 
+@pytest.mark.parametrize("path", ["/operator/runs/9/stop", "/operator/settings/rule"])
+def test_an_operator_s_address_that_is_not_there_leads_to_the_operator_s_pages(
+    client: FlaskClient, path: str
+) -> None:
+    said = client.get(path).get_json()["detail"]
+    assert said.startswith(f"There is nothing at {path}. The console is at /operator/,")
+    assert "contestants" not in said
+
+
 @pytest.mark.parametrize(
     ("said", "shown"),
     [

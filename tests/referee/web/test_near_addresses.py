@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -27,7 +28,13 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
+        ("/team/ant", "/teams/ant"),
+        ("/projector", "/?view=projector"),
+        ("/console", "/operator/"),
+        ("/settings/", "/operator/settings/"),
+        ("/standings.json", "/board.json"),
         ("/v1/image/3", "/v1/images/3"),
+        ("/team/run/3/report", "/team/runs/3/report"),
         ("/v1/images/", "/v1/images"),
         ("/v1/detection", "/v1/detections"),
         ("/v1/Detections", "/v1/detections"),
@@ -44,6 +51,8 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
         ("/v1/board.json", "/board.json"),
         ("/boards.json", "/board.json"),
         ("/doc", "/docs"),
+        ("/v1/image", "/v1/images"),
+        ("/v1/leaderboard", "/"),
         ("/leaderboard", "/"),
         ("/images/7", "/v1/images/7"),
         ("/image/7", "/v1/images/7"),
@@ -58,7 +67,32 @@ def test_a_mistyped_address_is_answered_with_the_near_one(
 ) -> None:
     for method in ("GET", "POST"):
         sentence = detail(client, method, path)
-        assert f"nothing at {path}. Did you mean {meant}?" in sentence
+        near = re.search(r"Did you mean (?:[A-Z]+ (?:or|and)? ?)*(\S+)\?", sentence)
+        assert near is not None
+        assert f"nothing at {path}. " in sentence
+        assert near[1] == meant
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "meant"),
+    [
+        ("POST", "/v1/logout", "DELETE /v1/session"),
+        ("GET", "/v1/logout", "DELETE /v1/session"),
+        ("GET", "/v1/login", "POST /v1/session"),
+        ("POST", "/v1/login", "/v1/session"),
+        ("POST", "/v1/signout", "DELETE /v1/session"),
+        ("POST", "/v1/submit", "/v1/detections"),
+        ("POST", "/v1/status", "GET /v1/session"),
+        ("GET", "/v1/result", "POST /v1/detections"),
+        ("POST", "/v1/image/3", "GET /v1/images/3"),
+        ("GET", "/no_of_image", "POST /no_of_images"),
+        ("PATCH", "/getToken", "GET /get_token or POST /get_token"),
+    ],
+)
+def test_a_near_address_that_takes_another_method_is_told_with_it(
+    client: FlaskClient, method: str, path: str, meant: str
+) -> None:
+    assert f" Did you mean {meant}? " in detail(client, method, path)
 
 
 @pytest.mark.parametrize(
@@ -105,3 +139,14 @@ def test_a_wrong_method_is_named_with_the_accepted_ones(
     assert told.get_json()["detail"] == f"{path} does not accept {accepted}"
     for one in accepted.partition("but ")[2].rstrip(".").split(" and "):
         assert one in told.headers["Allow"]
+
+
+def test_an_address_is_not_told_as_itself(client: FlaskClient) -> None:
+    assert "Did you mean" not in detail(client, "GET", "/team/runs/abc/report")
+
+
+@pytest.mark.parametrize("first", ["docs", "client"])
+def test_a_document_that_there_is_not_leads_to_the_list(
+    client: FlaskClient, first: str
+) -> None:
+    assert f"Did you mean /{first}/?" in detail(client, "GET", f"/{first}/nope")

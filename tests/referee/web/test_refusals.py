@@ -109,6 +109,15 @@ def test_a_log_in_that_is_no_json_object_of_texts_is_refused(
     problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
 
 
+def test_a_log_in_with_another_key_is_told_the_keys_without_values(
+    server: Server,
+) -> None:
+    body = {"username": "ant", "password": PASSWORD}
+    answer = server.ask("POST", "/v1/session", json=body)
+    told = "The JSON body needs a text 'team'; it has 'username', 'password'."
+    assert answer.json()["detail"] == told
+
+
 @pytest.mark.parametrize(
     ("length", "status", "code"),
     [("", 411, "length-missing"), ("Content-Length: 0\r\n", 400, "bad-json")],
@@ -351,6 +360,12 @@ def test_detections_that_are_not_json_are_refused(
     )
 
 
+def test_a_number_where_a_text_is_needed_is_called_a_number(server: Server) -> None:
+    answer = server.ask("POST", "/v1/session", data=b'{"team": 5, "password": "x"}')
+    told = problem(answer, 400, "bad-json")["detail"]
+    assert told.startswith("The JSON body's 'team' is a number, and a text is needed;")
+
+
 @pytest.mark.parametrize("kind", ["image/png", "text/html", "multipart/form-data"])
 def test_an_unknown_content_type_is_refused(
     server: Server,
@@ -566,7 +581,7 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
         ("Token {token}", "has 'Token' and no token after 'Bearer'"),
         ("Basic YTpi", "has 'Basic' and no token after 'Bearer'"),
         ("Bearer: {token}", "has 'Bearer:' and no token after 'Bearer'"),
-        ("Bearer", "has 'Bearer' and no token after 'Bearer'"),
+        ("Bearer", "has 'Bearer' and no token after it"),
         ("{token}", "does not begin with 'Bearer'"),
     ],
 )

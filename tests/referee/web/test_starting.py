@@ -273,7 +273,7 @@ def test_all_networks_are_announced_by_addresses_that_answer(
         "Warning: trusted_proxy is not set: no proxy limits the connections of an address"
         in said
     )
-    assert "And station-1 has no clients" in said
+    assert "And no clients are set for station 'station-1'" in said
 
 
 def test_the_addresses_of_this_machine_are_those_that_it_sends_from() -> None:

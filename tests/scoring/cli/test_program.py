@@ -59,7 +59,12 @@ def test_installed_it_is_a_command(files: list[str]) -> None:
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("--host", "No such option '--host'.\n"),
+        ("--host", "No such option '--host'. The options are --images, --blacklist, "),
+        (
+            "--gt",
+            "No such option '--gt'. Write it without --gt: lpirc-score GROUND_TRUTH DETECTIONS...\n",
+        ),
+        ("--detection", "Write it without --detection: lpirc-score GROUND_TRUTH DE"),
         ("--met", "No such option '--met'. Did you mean '--metric'?\n"),
         ("--metrik", "No such option '--metrik'. Did you mean '--metric'?\n"),
     ],
@@ -118,7 +123,7 @@ def test_a_warning_is_told_once_for_all_metrics(
 def test_an_option_that_is_wrong_is_exit_code_2(files: list[str]) -> None:
     assert call(*files, "--metric", "other").exit_code == 2
     told = call("http://a/b.csv", files[1]).stderr
-    assert "http://a/b.csv is an address; name a file of this host" in told
+    assert "http://a/b.csv is an address; name a file or folder of this host" in told
 
 
 def test_a_reader_that_is_gone_is_no_traceback(files: list[str]) -> None:

@@ -333,7 +333,7 @@ def test_slices_are_scored_as_the_api_does(files: list[str], tmp_path: Path) -> 
         (["--img-ids", ","], "--img-ids: the list is empty"),
         (["--cat-ids", "bird"], "--cat-ids: entry 1: category 'bird' is unknown"),
         (["--slice", "night"], "--slice night: a slice is NAME=FILE"),
-        (["--slice", "night=none.txt"], "none.txt: no such file"),
+        (["--slice", "night=none.txt"], "there is no file none.txt"),
         (
             [
                 "--slice",

@@ -176,7 +176,7 @@ def test_signatures_tell_ground_truths_apart(files: list[str], tmp_path: Path) -
         (["--iou", "0"], "IoU threshold"),
         (["--energy-wh", "0"], "above 0 Wh"),
         (["--energy-wh", "nan"], "above 0 Wh"),
-        (["--blacklist", "nowhere.csv"], "nowhere.csv: No such file"),
+        (["--blacklist", "nowhere.csv"], "nowhere.csv: no such file; check the path"),
     ],
 )
 def test_failures_are_one_line_on_stderr(

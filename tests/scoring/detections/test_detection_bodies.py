@@ -369,7 +369,7 @@ def test_what_is_wrong_in_a_form_is_told_by_row_and_list() -> None:
         (2, "CLASS_ID: 'cat' is not a number"),
         (3, "image 9 is not a whole number in 1..5"),
         (4, "confidence is nan; only finite numbers are allowed"),
-        (5, "confidence: '1,2' is not a number"),
+        (5, "confidence: '1,2' is not a number; write 1.2"),
     ]
     assert problems(form(rows)) == told
     with small_pieces():

@@ -295,7 +295,7 @@ def test_six_values_in_a_file_say_where_they_would_be_read(tmp_path: Path) -> No
 def test_what_others_have_made_is_read_as_text_alone(tmp_path: Path) -> None:
     path = tmp_path / "found.parquet"
     parquet.write_table(pa.table(TABLE), path)
-    with pytest.raises(CodedError, match=r"neither seven values nor the header"):
+    with pytest.raises(CodedError, match=r"it is Parquet"):
         read_submission(path, TRUTH, only_text=True)
     with pytest.raises(CodedError, match="Is a directory"):
         read_submission(tmp_path, TRUTH, only_text=True)

@@ -26,6 +26,7 @@ def look(*rows: list[float]) -> Implausible:
     [
         ([1, 3, 0.5, 0.1, 0.2, 0.9, 1.0], Implausible(2, in_unit_square=1)),
         ([1, 3, 87.5, 10, 20, 30, 40], Implausible(2, above_1=1)),
+        ([1, 3, -0.5, 10, 20, 30, 40], Implausible(2, below_0=1)),
         ([2, 3, 0.5, 97, 10, 120, 20], Implausible(2, outside=1, first_outside=2)),
         ([2, 3, 0.5, 10, 65, 20, 70], Implausible(2, outside=1, first_outside=2)),
         ([1, 3, 0.5, -20, 5, -1, 20], Implausible(2, outside=1, first_outside=1)),
@@ -41,10 +42,10 @@ def test_each_kind_is_counted_and_told_in_a_sentence(
     found: Implausible,
 ) -> None:
     assert look(GOOD, row) == found
-    assert len(found.sentences) == bool(found.in_unit_square) + bool(
-        found.above_1
-    ) + bool(found.outside)
-    assert all(sentence.startswith("1 of 2 ") for sentence in found.sentences)
+    kinds = (found.in_unit_square, found.above_1, found.below_0, found.outside)
+    assert len(found.warnings) == sum(map(bool, kinds))
+    assert len(found.sentences) == sum(map(bool, kinds)) - bool(found.below_0)
+    assert all(sentence.startswith("1 of 2 ") for sentence in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ def test_each_kind_is_counted_and_told_in_a_sentence(
     [
         [],
         [GOOD],
+        [[1, 3, 0.0, 10, 20, 30, 40]],
         [[1, 3, 1.0, -5, -5, 700, 500]],  # reaches beyond the image on every side
         [[2, 3, 0.5, 96, 64, 96, 64]],  # its last pixel, as those count who begin at 1
         [[1, 3, 0.5, 0, 0, 1, 5]],
@@ -60,7 +62,7 @@ def test_each_kind_is_counted_and_told_in_a_sentence(
 )
 def test_what_is_plausible_is_told_so(rows: list[list[float]]) -> None:
     found = look(*rows)
-    assert found.sentences == []
+    assert found.warnings == []
     assert found in (PLAUSIBLE, Implausible(len(rows)))
 
 
@@ -92,6 +94,7 @@ def test_the_passes_over_all_rows_count_what_a_look_at_each_row_counts(
     ]
     assert found.outside == len(outside)
     assert found.above_1 == sum(r[2] > 1 for r in valid)
+    assert found.below_0 == sum(r[2] < 0 for r in valid)
     assert found.in_unit_square == sum(
         all(0 <= value <= 1 for value in r[3:]) for r in valid
     )

@@ -159,3 +159,13 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> No
     assert told.returncode == 1
     assert ("regular file" in told.stderr) is True
     assert told.stderr.count("\n") == 1
+
+
+def test_a_table_with_semicolons_is_told_how_to_save_it(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("latency_ms;accuracy\n10;70,1\n20;75,2\n")
+    told = called("frontier", "fit", str(file))
+    assert told.returncode == 1
+    assert "is missing" not in told.stderr
+    advice = "semicolons separate its values: save it with commas, and with points in numbers"
+    assert advice in told.stderr

@@ -210,10 +210,9 @@ def test_an_unstable_latency_is_shown_as_to_be_measured_again_and_never_as_not_v
     told = hall.refusal(
         "submit", model, "--track", "phones", "--team", "alpha", "--result", file
     )
-    assert (
-        "Submission 1 is to be measured again, with: referee model remeasure; the latency is unstable"
-        in told
-    )
+    again = "Submission 1 is to be measured again, with: referee model remeasure"
+    assert f"{again} --contest {hall.folder}" in told
+    assert "; the latency is unstable" in told
     shown = hall.call("list").stdout + hall.call("board", "--track", "phones").stdout
     assert (
         shown.count(

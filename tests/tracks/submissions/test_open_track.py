@@ -61,6 +61,7 @@ def test_a_track_has_its_rule_with_the_contests_settings(
     ("tracks", "name", "code", "told"),
     [
         ("", "x", "track-unknown", "has no track 'x'; it has no tracks, which its operator adds"),
+        (PUBLIC, "", "track-unknown", "names no track of the contest; its tracks are ovic-classification"),
         (PUBLIC, "x", "track-unknown", "has no track 'x'; its tracks are ovic-classification"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "no rule 'ovid-classification'"),
         (PUBLIC.replace("ovic", "ovid"), "ovid-classification", "bad-config", "tion'? Without the key rule, "),

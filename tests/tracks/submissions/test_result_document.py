@@ -87,6 +87,7 @@ def test_what_it_knows_beyond_this_version_does_no_harm(colours: TestSet) -> Non
     ("changes", "told"),
     [
         ({"result_version": 2}, "result_version is 2, this program reads 1"),
+        ({"result_version": "1"}, 'a text; write the number without quotation marks: "result_version": 1'),
         ({"result_version": True}, "result_version is True"),
         ({"task": "sorting"}, "task = 'sorting' is not one of detection, classification"),
         ({"task": ["detection"]}, "task = ['detection'] is not one of"),
@@ -201,7 +202,7 @@ def test_an_image_beyond_the_budget_has_no_answer(colours: TestSet) -> None:
         (b"\xff\xfe", "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
         (b"[]", "it is not a JSON object"),
-        (b"{}", "result_version is None"),
+        (b"{}", "result_version is missing"),
         (b'{"a": NaN}', "it holds NaN, which is not a JSON number"),
         (b'{"a": -Infinity}', "it holds -Infinity"),
         (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON"),

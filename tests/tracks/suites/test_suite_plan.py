@@ -74,6 +74,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         (TEST + TEST, "the test m (float) is given twice"),
         (TEST + TEST.replace("float", "uint8").replace("300", "200"), "the model m has 300 and 200 mflops"),
         ("a = [", "cannot be read"),
+        ("device = x\n", "line 1 is not TOML: 'device = x'; a text stands in quotes"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_in_one_sentence(
@@ -100,3 +101,14 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> No
     with pytest.raises(RefereeError, match="regular file") as failure:
         read_plan(tmp_path / "suite.toml")
     assert failure.value.code == "bad-suite"
+
+
+def test_a_table_in_place_of_a_plan_is_called_so(tmp_path: Path) -> None:
+    path = tmp_path / "tests.csv"
+    path.write_text("device,model\n")
+    with pytest.raises(RefereeError) as refused:
+        read_plan(path)
+    assert (
+        "is a table, and the plan of a suite is a TOML file" in refused.value.sentence
+    )
+    assert f"referee suite score {path} --suite FOLDER" in refused.value.sentence

@@ -451,10 +451,10 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     assert ours.submission().measurement is not None
     ours.referee("device", "remove", "pixel-4")
     problem(ours.ask("POST", json=HELLO), 401, "bad-token")
-    said = called(
-        "device", "remove", "pixel-4", "--contest", str(ours.house.folder)
-    ).stderr
-    assert said == "referee: There is no device 'pixel-4'; see: referee device list\n"
+    where = f"--contest {ours.house.folder}"
+    said = called("device", "remove", "pixel-4", *where.split()).stderr
+    advice = f"see: referee device list {where}"
+    assert said == f"referee: There is no device 'pixel-4'; {advice}\n"
     assert {"device-add", "device-remove"} <= {
         event["detail"].get("action")
         for event in ours.house.store.log.newest_after(0, 100)[1]

@@ -36,9 +36,13 @@ def add(name: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "device-add", name=name) as under_way,
     ):
+        is_known = name in contest.store.devices.all()
         contest.store.devices.add(
             name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc(), under_way
         )
+    if is_known:
+        words = f"{name} was registered already: its former key is refused from now on"
+        click.echo(f"{words}; give the device the key below.", err=True)
     click.echo(key)
 
 

@@ -9,12 +9,15 @@ from typing import Any
 import click
 
 from lpirc_tracks.cli.model_report import submission_line
+from referee.cli.number_types import RunNumber
 from referee.cli.recorded_acts import act, line_of_text, user
-from referee.cli.shared_options import contest_folder, run_number
+from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 
-submission_number = click.argument("number", type=run_number)
+submission_number = click.argument(
+    "number", type=RunNumber("submission", "referee model list")
+)
 
 
 def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -78,10 +78,10 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
         if names
         else f"it has no tracks, which its operator adds as [[tracks]] to {CONFIG_NAME}"
     )
-    raise RefereeError(
-        "track-unknown",
-        f"The contest has no track {name!r}; {hint}.{did_you_mean(name, names)}",
-    )
+    which = f"The contest has no track {name!r}"
+    if not name:
+        which = "The request names no track of the contest"
+    raise RefereeError("track-unknown", f"{which}; {hint}.{did_you_mean(name, names)}")
 
 
 def rule_of(contest: Contest, config: ModelTrack) -> Track:

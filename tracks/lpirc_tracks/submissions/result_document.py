@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_testsets.values import shown
+from lpirc_testsets.values import of_version, shown
 from lpirc_tracks.submissions.document_fields import (
     Field,
     bad,
@@ -141,7 +141,7 @@ def parse_result(content: bytes) -> ResultDocument:
         return _elsewhere(values)
     version = values.get("result_version")
     if version != 1 or isinstance(version, bool):
-        raise bad(f"result_version is {shown(version)}, this program reads 1")
+        raise bad(of_version("result_version", version, 1))
     for path, check in FIELDS.items():
         check(path, field_of(values, path))
     document = ResultDocument(values, np.empty((0, len(COLUMNS))), ())
@@ -174,7 +174,7 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
     The answers cover all images; for a classification, as many as the document has labels.
     """
     if type(given[ELSEWHERE]) is not int or given[ELSEWHERE] != 1:
-        raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
+        raise bad(of_version(ELSEWHERE, given[ELSEWHERE], 1))
     for path, check in ELSEWHERE_FIELDS.items():
         check(path, field_of(given, path))
     images = given["images"]["count"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import file_bytes, utf8_text
+from lpirc_testsets.system_failures import reason_of
 from lpirc_tracks.rules.aiotbench import COOLDOWN_S
 from lpirc_tracks.suites.plan_rows import (
     PlannedTest,
@@ -18,6 +22,7 @@ from lpirc_tracks.suites.plan_rows import (
 )
 from lpirc_tracks.suites.plan_table import PlanTable
 from referee.config import toml_table
+from referee.config.toml_slips import not_toml
 from referee.errors import RefereeError
 
 IMAGES = 5000
@@ -48,11 +53,13 @@ def read_plan(path: Path) -> SuitePlan:
 
     Raises RefereeError `bad-suite`, naming file, test and value.
     """
-    try:
-        values = toml_table(file_bytes(path).decode())
-    except (OSError, ValueError, RecursionError) as error:
-        why = (error.strerror or error) if isinstance(error, OSError) else error
-        raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
+    if path.suffix.lower() == ".csv":
+        raise RefereeError(
+            "bad-suite",
+            f"{path} is a table, and the plan of a suite is a TOML file, as `referee suite init aiotbench` makes it; "
+            f"for the scores of a table: referee suite score {shlex.quote(str(path))} --suite FOLDER",
+        )
+    values = _values(path)
     table = PlanTable(str(path), values)
     own = _rows(values.get("tests", []))
     models = _rows(values.get("models", []))
@@ -69,6 +76,20 @@ def read_plan(path: Path) -> SuitePlan:
     )
     _require_consistent(table, plan)
     return plan
+
+
+def _values(path: Path) -> dict[str, Any]:
+    try:
+        text = utf8_text(path, file_bytes(path))
+        return toml_table(text)
+    except TestSetError as error:
+        raise RefereeError("bad-suite", f"{error.sentence}.") from error
+    except tomllib.TOMLDecodeError as error:
+        why = not_toml(text, error)
+        raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        why = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
 
 
 def _rows(value: Any) -> list[dict[str, Any]] | None:

@@ -44,7 +44,7 @@ def authenticate() -> None:
     if g.device is None:
         raise SessionRefused(
             "bad-token",
-            "Log in with the device's newest key; get one with: referee device add NAME",
+            "This is not the newest key of a device; get one with: referee device add NAME",
         )
     present_request().log_in = f"device {g.device}"
     if request.view_args:

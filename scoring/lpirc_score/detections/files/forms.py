@@ -9,13 +9,15 @@ from pathlib import Path
 from lpirc_score.detections.files.findings import refuse
 from lpirc_score.detections.files.text import are_numbers, bare_cells, head_of
 from lpirc_score.errors import CodedError
-from lpirc_testsets.folder import is_test_set
+from lpirc_testsets.file_bytes import IS_BUNDLE
+from lpirc_testsets.folder import CONTEST, is_test_set
 from lpirc_testsets.folder_content import (
     CSV,
     JSON,
     TABLE,
     TEXT,
     VOC_RESULTS,
+    is_bundle,
     is_run_export,
     is_voc_results,
     kinds_in,
@@ -24,7 +26,7 @@ from lpirc_testsets.folder_content import (
 )
 from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder
-from lpirc_testsets.yolo_layout import READ_AS_YOLO, texts_below
+from lpirc_testsets.yolo_layout import OF_BOX, READ_AS_YOLO, texts_below
 
 OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
 """What `referee run export` may write, the first choice first; all hold the same rows."""
@@ -34,6 +36,7 @@ OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
 _SIX = (
     f"six values: VOC results need a name like {NAME_OF_VOC}, YOLO's texts their folder"
 )
+_FIVE = "five values: YOLO's texts are given by their folder, and without a confidence they are ground truth"
 _NOTHING = (
     "no detections are in this folder: no YOLO texts, VOC results, "
     "COCO JSON, CSV or Parquet"
@@ -92,6 +95,8 @@ def recognised(path: Path) -> Recognised:
     found = text_form(path)
     if found.form is Form.ROWS and _has_six_values(path):
         return replace(found, why=_SIX)
+    if found.form is Form.ROWS and _is_of_yolo(path):
+        return replace(found, why=_FIVE)
     return found
 
 
@@ -111,7 +116,10 @@ def is_json(path: Path) -> bool:
 def _of_texts(texts: list[Path]) -> str:
     if not texts:
         return ""
-    return f"; the first line of {texts[0].name} does not begin with five numbers"
+    said = f"; the first line of {texts[0].name} does not begin with five numbers"
+    if _has_six_values(texts[0]):
+        return f"{said}; if they are VOC results, rename them like {NAME_OF_VOC}"
+    return said
 
 
 def _has_six_values(path: Path) -> bool:
@@ -121,13 +129,26 @@ def _has_six_values(path: Path) -> bool:
     return len(cells) == len(OF_VOC.split()) and are_numbers(cells[1:])
 
 
+def is_of_voc(path: Path) -> bool:
+    """Return True if the first line has the six values of VOC results: its corners are no shares."""
+    lines = head_of(path).splitlines()
+    cells = bare_cells(next((line for line in lines if line.strip()), ""))
+    return _has_six_values(path) and any(float(cell) > 1 for cell in cells[2:])
+
+
+def _is_of_yolo(path: Path) -> bool:
+    """Return True if the first line has the five numbers of YOLO's ground truth."""
+    first = head_of(path).lstrip().partition("\n")[0]
+    cells = bare_cells(first)
+    return len(cells) == OF_BOX and are_numbers(cells)
+
+
 def _of_folder(folder: Path) -> Recognised:
     if is_run_export(folder):
         for name in OF_EXPORT:
             if is_file(folder / name):
                 return recognised(folder / name)
-    if is_test_set(folder):
-        refuse(folder, "it is a test set, which is ground truth, and no detections")
+    _refuse_others(folder)
     kinds = kinds_in(folder)
     if len(kinds) > 1:
         refuse(folder, mixed(folder, kinds).removeprefix(f"{folder}: "))
@@ -145,6 +166,22 @@ def _of_folder(folder: Path) -> Recognised:
         refuse(folder, f"{holds}, which is ground truth, and no detections")
     why = f"the folder is {READ_AS_YOLO}"
     return _with_others(Recognised(Form.YOLO, why, folder, tuple(files)))
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise `CodedError` for a test set and for a bundle."""
+    if is_test_set(folder):
+        refuse(
+            folder,
+            "it is a test set, which is ground truth, and no detections",
+        )
+    if is_bundle(folder):
+        refuse(folder, IS_BUNDLE)
+    if is_file(folder / CONTEST):
+        refuse(
+            folder,
+            "it is a contest; `referee run export RUN --contest FOLDER` writes the detections of a run",
+        )
 
 
 def _with_others(found: Recognised) -> Recognised:

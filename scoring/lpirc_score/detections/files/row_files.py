@@ -22,7 +22,7 @@ from lpirc_score.detections.files.text import (
     numbers,
 )
 from lpirc_score.metrics.detection_columns import Detections
-from lpirc_testsets.csv_reader import other_separator
+from lpirc_testsets.csv_reader import COLUMNS, other_separator
 from lpirc_testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
@@ -37,6 +37,18 @@ def _hint(line: str) -> str:
     """Return what is probably wrong with a first line that has no row."""
     if "\ufffd" in line or not line.replace("\t", "").isprintable():
         return "; it is not text"
+    names = _cells(line)
+    small = [name.lower() for name in names]
+    if small[1:] in _HEADERS:
+        return "; take the first column out, in pandas with to_csv(index=False)"
+    if sorted(small) in map(sorted, _HEADERS) and small not in _HEADERS:
+        return "; put the columns in that order"
+    if names[: len(COLUMNS)] == [*COLUMNS]:
+        return (
+            "; it has no confidences: is the ground truth given in place of detections?"
+        )
+    if small in _HEADERS:
+        return "; write the names in small letters"
     return other_separator(line)
 
 
@@ -50,7 +62,8 @@ def read_rows(
     """Read the rows of a file that begins with `head`; problems and notices are added to the finders' findings."""
     first = next((line for line in head.splitlines() if line.strip()), "")
     has_header = _cells(first) in _HEADERS
-    if not has_header and not _looks_like_row(first):
+    is_indexed = _cells(first)[1:] in _HEADERS
+    if is_indexed or not (has_header or _looks_like_row(first)):
         refuse(
             path,
             f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}{_hint(first)}",

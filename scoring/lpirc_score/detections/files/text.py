@@ -14,7 +14,15 @@ from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import refuse
 from lpirc_testsets.csv_reader import other_separator
 from lpirc_testsets.errors import TestSetError
-from lpirc_testsets.file_bytes import IS_UTF16, is_utf16, read_text, require_regular
+from lpirc_testsets.file_bytes import (
+    IS_UTF16,
+    binary_kind,
+    is_utf16,
+    no_such_file,
+    read_text,
+    require_regular,
+)
+from lpirc_testsets.system_failures import reason_of
 from lpirc_testsets.values import text_number
 
 Numbered = Iterator[tuple[int, list[str]]]
@@ -29,10 +37,14 @@ def head_of(path: Path) -> str:
         require_regular(path)
         with path.open("rb") as file:
             head = file.read(1 << 16)
+    except FileNotFoundError:
+        refuse(path, no_such_file(path))
     except OSError as error:
-        refuse(path, error.strerror or "cannot be read")
+        refuse(path, reason_of(error))
     if not head.strip():
         refuse(path, "the file is empty")
+    if kind := binary_kind(path, head):
+        refuse(path, kind)
     if is_utf16(head):
         refuse(path, IS_UTF16)
     return head.decode("utf-8-sig", errors="replace")
@@ -108,8 +120,20 @@ def check_length(cells: list[str], wanted: int) -> None:
     """Raise ValueError unless the number of cells is the wanted one."""
     if len(cells) != wanted:
         raise ValueError(
-            f"a row needs {wanted} values, but this one has {len(cells)}: {shown(','.join(cells))}"
+            f"a row needs {wanted} values, but this one has {len(cells)}: {shown(row_text(cells))}"
         )
+
+
+def row_text(cells: Iterable[str]) -> str:
+    """Return cells as a line of CSV has them: one with a comma in it stands in quotes."""
+    return ",".join(map(_quoted, cells))
+
+
+def _quoted(cell: str) -> str:
+    if "," not in cell:
+        return cell
+    doubled = cell.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def numbers(cells: list[str]) -> list[float]:

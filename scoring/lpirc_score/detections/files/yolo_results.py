@@ -6,6 +6,7 @@ Form: `CLASS X Y WIDTH HEIGHT CONFIDENCE`, the centre and the size of a box as s
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,12 @@ from numpy.typing import NDArray
 
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import INVERTED, refuse
-from lpirc_score.detections.files.forms import OF_YOLO, Recognised
+from lpirc_score.detections.files.forms import (
+    NAME_OF_VOC,
+    OF_YOLO,
+    Recognised,
+    is_of_voc,
+)
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.several_files import Read, Row, RowOf, read_rows_of
 from lpirc_score.detections.files.text import numbers
@@ -49,6 +55,7 @@ def read_yolo_results(
     labels = found.path / LABELS if is_folder(found.path / LABELS) else found.path
     categories = _categories(found.path, labels, ground_truth, finders)
     files, left_out = _files(found, labels, finders)
+    _refuse_named_by_class(found.path, files, labels, finders)
     texts: dict[int, Path] = {}
 
     def rows_of(file: Path) -> RowOf:
@@ -106,6 +113,49 @@ def _files(
                 f"{file}: left out, since its first line is not {OF_YOLO} and no image has its name"
             )
     return sorted(files), left_out
+
+
+def _refuse_named_by_class(
+    folder: Path,
+    files: list[Path],
+    labels: Path,
+    finders: Finders,
+) -> None:
+    """Raise `CodedError` if the files have the names of classes: these are VOC results with names of another form."""
+    classes = [_class_in(file, finders) for file in files]
+    if not classes or None in classes:
+        return
+    names = [name_of_text(file, labels) for file in files]
+    if any(_names_image(name, finders) for name in names):
+        return
+    first = files[0]
+    wanted = NAME_OF_VOC.replace("CLASS", classes[0] or "CLASS")
+    refuse(
+        folder,
+        f"its files are named by class, such as {first.name}; if they are VOC results, rename them like {wanted}",
+    )
+
+
+def _class_in(file: Path, finders: Finders) -> str | None:
+    """Return the class that a file is named by, "" for a name such as x_det that has none, None for another file.
+
+    A name that has more than the class counts only for a file with lines of VOC results.
+    """
+    classes = finders.categories.names.named
+    stem = file.stem
+    if stem in classes:
+        return stem
+    if not is_of_voc(file):
+        return None
+    held = [
+        one
+        for one in classes
+        if re.search(rf"\b{re.escape(one)}\b", stem.replace("_", " "), re.I)
+    ]
+    held += [one for one in classes if one.casefold() in stem.casefold().split("_")]
+    if held:
+        return max(held, key=len)
+    return "" if "_det" in stem else None
 
 
 def _names_image(name: str, finders: Finders) -> bool:

@@ -221,3 +221,57 @@ def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(
         == 40
     )
     assert found["bad-request", TEAM, 1] == 1
+
+
+def test_the_operators_log_says_that_fields_in_the_address_are_not_read(
+    day: Callable[..., Day],
+) -> None:
+    made = day()
+    assert made.server is not None
+    client = OldClient(made.server)
+    client.log_in()
+    for path in (f"/verify?token={client.token}", "/login?username=ant&password=x"):
+        assert made.server.ask("GET", path).status_code == 401
+    headers = {"Authorization": f"Bearer {client.token}"}
+    assert made.server.ask("GET", "/verify", headers=headers).status_code == 401
+    form = "The form in the body has no"
+    said = (
+        f"401 token-missing: {form} token; what stands in the address is not read.\n",
+        f"401 token-missing: {form} token; the header Authorization is not read here.\n",
+        f"401 bad-request: {form} username or no password; what stands in the address",
+    )
+    log = made.folder / "server.log"
+    until(lambda: all(one in log.read_text() for one in said))
+    assert client.token not in log.read_text()
+
+
+def test_a_header_says_why_while_the_body_stays_as_it_was(old: OldClient) -> None:
+    told = old.post([GOOD, with_value(2, "90%")])
+    assert told.plain == STORED
+    assert told.headers["x-referee-reason"] == (
+        "1 row refused, line 2: confidence: '90%' is not a number; write 0.9"
+    )
+    assert "x-referee-reason" not in old.post([GOOD]).headers
+    refused = old.server.ask("GET", "/login?username=ant&password=x")
+    assert refused.text == "Missing username or password\n"
+    assert refused.headers["X-Referee-Reason"] == (
+        "The form in the body has no username or no password; what stands in the address is not read."
+    )
+    odd = old.post([with_value(2, "\r\nSet-Cookie: a\x00\x7f\u00b5")])
+    assert odd.plain == STORED
+    assert odd.headers["x-referee-reason"].isprintable()
+    assert "set-cookie" not in odd.headers
+
+
+@pytest.mark.parametrize(("path", "fields", "told"), [
+    ("/image", {"image_name": "0"}, "image_name is '0'; here it is a number alone, from 1 to"),
+    ("/image", {"image_name": "50.jpg"}, "image_name is '50.jpg'; here it is a number alone"),
+    ("/image", {"image_name": "9" * 5000}, "image_name is '9999"),
+    ("/image", {}, "image_name is ''; here it is a number alone"),
+    ("/zipimages", {"image_name": "2"}, "image_name is 2; a zip begins at image 1, 101, 201, ..."),
+    ("/result", {"image": "1", "xmin": "1"}, "; the form has no image_name, CLASS_ID, confidence, ymin"),
+])  # fmt: skip
+def test_a_header_names_the_field_and_what_it_may_be(
+    old: OldClient, path: str, fields: dict[str, str], told: str
+) -> None:
+    assert told in old.ask(path, **fields).headers["x-referee-reason"]

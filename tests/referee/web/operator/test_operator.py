@@ -46,6 +46,7 @@ def test_without_the_key_nothing_is_done(
         ("", b'{"team": 1}', 400, "bad-json"),
         ("", b'{"team": "ant", "station": null}', 400, "bad-json"),
         ("", b'{"team": "ant", "statoin": "one"}', 400, "bad-json"),
+        ("", b'{"team": "ant", "beyond_attempts": "true"}', 400, "bad-json"),
         ("", b'{"team": "nobody"}', 404, "team-unknown"),
         ("", b'{"team": "ant", "station": "nowhere"}', 404, "station-unknown"),
         ("", b'{"team": "dog"}', 409, "station-busy"),
@@ -109,7 +110,8 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr == (
-        'referee: Station station-1 has run 1 (armed) of ant; end it first: referee run void 1 --reason "…"\n'
+        "referee: Station station-1 has run 1 (armed) of ant; end it first: "
+        f'referee run void 1 --reason "…" --contest {made.folder}\n'
     )
     assert one_line(made.refers("run", "close", "1")).startswith(
         "referee: Run 1 is armed, not open"

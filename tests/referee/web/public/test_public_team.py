@@ -114,7 +114,8 @@ def test_every_name_has_a_page_over_http_which_the_board_links(
         assert unescape(live.partition('<h1 class="name">')[2]).startswith(name)
         assert "<!doctype" not in live
     for unknown in ("/teams/nobody", "/teams/", "/teams/?name=nobody"):
-        problem(server.ask("GET", unknown), 404, "team-unknown")
+        told = problem(server.ask("GET", unknown), 404, "team-unknown")["detail"]
+        assert told.endswith((" The board, /, leads to each.", " leads to each team."))
 
 
 def test_the_figures_of_all_attempts_are_those_of_the_standings(

@@ -44,6 +44,17 @@ def is_out(browser: TeamBrowser) -> bool:
     return browser.ask("GET", "/team/").headers["Location"] == "/team/login"
 
 
+@pytest.mark.parametrize(
+    "form", [{"username": TEAM, "password": PASSWORD}, {"team": TEAM}, {}]
+)
+def test_a_log_in_with_other_fields_is_told_the_right_ones(
+    hall: Day, form: dict[str, str]
+) -> None:
+    answer = server_of(hall).ask("POST", "/team/login", data=form)
+    problem(answer, 400, "bad-request")
+    assert answer.json()["detail"].endswith("with the fields team and password.")
+
+
 def test_a_log_in_opens_no_run_and_its_cookie_is_out_of_reach_for_scripts(
     day: Callable[..., Day],
 ) -> None:

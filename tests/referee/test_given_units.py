@@ -1,0 +1,26 @@
+"""A value that was written with its unit, as the number that it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from referee.given_units import as_number
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "said"),
+    [
+        ("window_s", "10:00", "; 10:00, read as minutes and seconds, is 600"),
+        ("window_s", "1:00:00", "; 1:00:00, read as hours to seconds, is 3600"),
+        ("every_min", "5:30", "; 5:30, read as minutes and seconds, is 5.5"),
+        ("window_s", "1m30s", "; 1m30s is 90"),
+        ("window_s", "1 h 30 min", "; 1 h 30 min is 5400"),
+        ("every_min", "1h30m", "; 1h30m is 90"),
+        ("window_s", "10:75", ""),
+        ("attempts", "10:00", ""),
+    ],
+)
+def test_a_time_with_colons_is_told_as_a_number(
+    key: str, given: str, said: str
+) -> None:
+    assert as_number(key, given) == said

@@ -146,13 +146,14 @@ def _slip_of_json(error: json.JSONDecodeError) -> str:
     """Return what is written otherwise in JSON at the place where a parser stops; "" for any other mistake."""
     at = error.doc[error.pos :].lstrip()
     rest = at.lstrip(", \t\r\n")
+    line = shown(rest.partition("\n")[0])
     is_behind_comma = error.doc[: error.pos].rstrip().endswith(",") or at[:1] == ","
     if rest.startswith(("]", "}")) and is_behind_comma:
         return f"take out the comma before {rest[0]}"
-    if error.msg == "Expecting ',' delimiter":
-        return f"a comma is missing before {shown(rest.splitlines()[0])}"
+    if rest and error.msg == "Expecting ',' delimiter":
+        return f"a comma is missing before {line}"
     if rest.startswith("'"):
-        return f"{shown(rest.splitlines()[0])}: a text stands in double quotes"
+        return f"{line}: a text stands in double quotes"
     word = re.match(r"[A-Za-z_]\w*", rest)
     if word is not None and error.msg != "Extra data":
         known = {"True": "true", "False": "false", "None": "null", "nan": "null"}

@@ -245,12 +245,11 @@ class Boundary(click.Group):
             with _failures_stated(), _source_named(ctx):
                 return super().invoke(ctx)
         except click.UsageError as error:
-            # It needs the contest's settings, which a command that is right may not need.
+            # They need the contest's settings, which a command that is right may not need.
+            from referee.cli.shared_options import with_contest
             from referee.cli.usage_advice import with_advice
 
             suggest_meant(error)
-            from referee.cli.shared_options import with_contest
-
             advised = with_advice(_with_commands(error))
             sentence = with_contest(advised.format_message(), ctx)
             if sentence != advised.format_message():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -43,6 +44,12 @@ def one_too_many(ctx: click.Context, given: str) -> str:
 
 def with_advice(error: click.UsageError) -> click.UsageError:
     """Return the error with what the command takes, for an argument or option too many, and an option missing."""
+    with suppress(OSError):  # of a word that no file can be called: it is too long
+        return _advised(error)
+    return error
+
+
+def _advised(error: click.UsageError) -> click.UsageError:
     ctx = error.ctx
     if ctx is None or isinstance(ctx.command, click.Group):
         return _with_option_behind(error)

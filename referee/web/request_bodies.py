@@ -23,9 +23,10 @@ LARGEST_BODY_BYTES = 4 * 2**20
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
 """Maximum number of bytes read of a request before it is authenticated."""
 NO_BODY = "The request has no body"
-LONGEST_LENGTH = 20
 LONGEST_KEY = 30
 MOST_KEYS = 5
+"""What a refusal shows of the keys of a JSON object: so many, and so many characters of each."""
+LONGEST_LENGTH = 20
 """Maximum number of digits of a Content-Length, without leading zeros; Granian passes on thousands of these."""
 
 

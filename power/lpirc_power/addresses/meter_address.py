@@ -277,7 +277,7 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         return plugin.scheme(rest)
     except MeterAddressError as error:
         name = _scheme_name(address)
-        if is_visa and is_folder(Path(address)):
+        if is_visa and _names_folder(address):
             words = "It is a folder; `meter --help` lists the forms of an address."
             raise wrong(address, words) from None
         if is_visa and _names_file(address):
@@ -289,6 +289,12 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         raise
     except FAILURES as error:
         raise plugin.plugin.failed(f"take the address {address}", error) from error
+
+
+def _names_folder(address: str) -> bool:
+    with contextlib.suppress(OSError):  # of a name that is too long, too
+        return bool(address.strip()) and is_folder(Path(address))
+    return False
 
 
 def _names_file(address: str) -> bool:

@@ -88,7 +88,7 @@ def test_the_forms_of_an_address(address: str) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("", "`meter --help` lists the forms"),
+        ("", "'' is not the address of a meter. `meter --help` lists the forms"),
         ("a meter", "`meter --help` lists the forms"),
         (
             "meter",
@@ -184,6 +184,7 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(
 @pytest.mark.parametrize(
     ("address", "said"),
     [
+        pytest.param("a" * 5000, "`meter --help` lists the forms", id="too long"),
         (os.sep, "It is a folder; `meter --help` lists the forms of an address."),
         ("sim:load=abc", "There is no load 'load=abc'. Loads are constant:36W"),
         ("sim:step:2W,9W", "Did you mean sim:steps:2W@5s,9W@10s? Loads are"),

@@ -481,6 +481,7 @@ def test_plain_coco_results_are_read_as_those_entry_by_entry_are_however_they_ar
         ('[{"image_id": "a', "it ends in the middle, so it was cut short; copy or"),
         ("<results/>", "not JSON: it begins with '<results/>'; COCO results are"),
         ("[1 2]", "not JSON: line 1: a comma is missing before '2]'"),
+        ("[1\x0c,", "not JSON: "),
         (
             "{}\n{}",
             "line 2 begins a second document, where one is needed; COCO results",

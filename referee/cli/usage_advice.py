@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import shlex
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -25,7 +25,7 @@ def one_too_many(ctx: click.Context, given: str) -> str:
     """Return the sentence for a surplus argument of a command that has the option --contest."""
     quoted = shlex.quote(given)
     said = f"The argument {given!r} is one too many;"
-    is_folder = Path(given).is_dir()
+    is_folder = os.path.isdir(given)  # noqa: PTH112 - the same on every Python
     named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
     if named and not is_folder:
         ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
@@ -44,12 +44,6 @@ def one_too_many(ctx: click.Context, given: str) -> str:
 
 def with_advice(error: click.UsageError) -> click.UsageError:
     """Return the error with what the command takes, for an argument or option too many, and an option missing."""
-    with suppress(OSError):  # of a word that no file can be called: it is too long
-        return _advised(error)
-    return error
-
-
-def _advised(error: click.UsageError) -> click.UsageError:
     ctx = error.ctx
     if ctx is None or isinstance(ctx.command, click.Group):
         return _with_option_behind(error)
@@ -144,16 +138,21 @@ def _as_option(ctx: click.Context, given: str) -> str:
         if (
             (name == "--port" and given.isdecimal())
             or (one.metavar == "URL" and given.startswith(_WEB))
-            or (name == "--testset" and Path(given, "manifest.json").is_file())
+            or (name == "--testset" and _is_test_set(given))
         ):
             return f"it is given as: {_call(ctx)} {name} {quoted}"
-    if Path(given).exists():
+    if os.path.exists(given):  # noqa: PTH110 - the same on every Python
         return ""
     for one in ctx.command.params:
         if isinstance(one, click.Option) and isinstance(one.type, FolderToMake):
             new = f"{max(one.opts, key=len)} {shlex.quote(given)}"
             return f"a new folder is given as: {_call(ctx)} {new}"
     return ""
+
+
+def _is_test_set(given: str) -> bool:
+    manifest = Path(given, "manifest.json")
+    return os.path.isfile(manifest)  # noqa: PTH113 - the same on every Python
 
 
 def _form(ctx: click.Context) -> str:

@@ -24,6 +24,7 @@ from referee.journal.beats import BEAT_S, Beat, write_beat
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import Claim, own_claim, own_epoch, require_current
 from referee.journal.place import behind_text, is_shared, journal_folder
+from referee.store.journaling import LOCK_NAME
 from referee.store.records import RunState
 
 logger = logging.getLogger(__name__)
@@ -141,6 +142,7 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
     """Raise RefereeError unless a journal outside the contest folder answers and accepts this contest as its writer.
 
     Raises `journal-missing` if nothing is mounted there: a new folder on this host's own disk would be no second copy.
+    Raises JournalStalled while a process of this host still waits for the disk.
     """
     config = contest.config
     if not is_shared(config):
@@ -149,8 +151,10 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
     claim = partial(
         own_epoch, journal, contest.folder, contest=contest.id, version=version, utc=now
     )
+    # Opening the contest may have claimed the epoch and not waited for the end: that work holds the lock until then.
+    lock = contest.folder / LOCK_NAME
     try:
-        JournalDisk(journal, config.journal.deadline_s).do(claim)
+        JournalDisk(journal, config.journal.deadline_s, lock=lock).do(claim)
     except OSError as error:
         words = f"The journal's folder {journal} cannot be used ({error.strerror}); mount its disk, or make the folder."
         raise RefereeError("journal-missing", words) from error

@@ -341,7 +341,7 @@ def password_in(team: str, name: str) -> str:
     try:
         password = Path(name).read_text("utf-8-sig").partition("\n")[0]
     except (OSError, ValueError) as error:
-        hint = SWAPPED if Path(team).is_file() else FILE_HINT
+        hint = SWAPPED if Path(team[:200]).is_file() else FILE_HINT
         why = f"cannot be read: {reason_of(error)}; {hint}; {FORM}"
         sys.exit(f"client: PASSWORD_FILE {why}")
     named = f"client: PASSWORD_FILE {name}"

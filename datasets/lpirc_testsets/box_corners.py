@@ -24,6 +24,16 @@ def coco_from_corners(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     return coco_boxes
 
 
+def leaving(
+    index: int | np.signedinteger,
+    images: NDArray[np.int64],
+    corners: NDArray[np.float64],
+) -> str:
+    """Return the subject of a sentence on a box (of M) that leaves its image; `images` (M,) has each box's image."""
+    number = np.count_nonzero(images[: index + 1] == images[index])
+    return f"box {corners[index].tolist()} (left, top, right, bottom), number {number} of its image, leaves image"
+
+
 def outside(
     corners: NDArray[np.float64],
     sizes: NDArray[np.float64],

@@ -19,7 +19,12 @@ import orjson
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from lpirc_testsets.box_corners import coco_from_corners, corners_from_coco, outside
+from lpirc_testsets.box_corners import (
+    coco_from_corners,
+    corners_from_coco,
+    leaving,
+    outside,
+)
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import (
@@ -360,11 +365,11 @@ def _refuse_outside(
         [(made[each.image].width, made[each.image].height) for each in known],
         dtype=np.float64,
     )
+    images = np.array([each.image for each in known])
     for index in np.flatnonzero(outside(corners, sizes)):
         image = made[known[index].image]
-        box = corners[index].tolist()
         problems.add(
-            f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
+            f"{sources[image.number - 1].origin}: {leaving(index, images, corners)} {image.file} "
             f"of {image.width} x {image.height} pixels"
         )
 

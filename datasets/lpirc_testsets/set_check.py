@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpirc_testsets.box_corners import outside
+from lpirc_testsets.box_corners import leaving, outside
 from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
@@ -154,6 +154,6 @@ def _check_boxes(
         number = int(truth.image[index])
         width, height = size_of.get(number, unknown)
         problems.add(
-            f"{test_set.ground_truth_path}: box {truth.boxes[index].tolist()} leaves image {number} "
+            f"{test_set.ground_truth_path}: {leaving(index, truth.image, truth.boxes)} {number} "
             f"of {width} x {height} pixels"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import shlex
 from pathlib import Path
@@ -114,6 +115,27 @@ class Accuracy(RealNumber):
         if advice := too_high(share):
             self.fail(advice, param, ctx)
         return share
+
+
+class ImageCount(WholeNumber):
+    """The size of the synthetic set; a folder of images is given otherwise."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the number. Fails for what is none, with the option for a folder."""
+        folder = str(value)
+        if os.path.isdir(folder):  # noqa: PTH112 - the same on every Python
+            own = f"referee rehearse --testset {shlex.quote(folder)}"
+            self.fail(
+                f"{folder!r} is a folder, not a number; for a test set of your own, write: {own}",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
 
 
 class RunNumber(WholeNumber):

@@ -155,7 +155,10 @@ def test_all_problems_are_reported_at_once(
     assert "text.jpg: is not an image" in text
     assert "empty.jpg: is empty" in text
     assert "drawing.jpg: is PNG, not JPEG" in text
-    assert "box [30.0, 20.0, 49.0, 24.0] leaves image b.jpg" in text
+    assert (
+        "box [30.0, 20.0, 49.0, 24.0] (left, top, right, bottom), number 1 of its image, leaves image b.jpg"
+        in text
+    )
     assert "category_id 99" in text
     assert "image_id 12345" in text
     assert "inverted" in text

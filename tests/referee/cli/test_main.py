@@ -156,6 +156,10 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             "'50%' is not a whole number.\n",
         ),
         (
+            ["rehearse", "--images", "/"],
+            "'/' is a folder, not a number; for a test set of your own, write: referee rehearse --testset /\n",
+        ),
+        (
             ["leaderboard", "--json", "--csv"],
             "Give --json or --csv, not both.\n",
         ),

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.number_type import Number
-from referee.cli.usage_advice import CONTEST, needed_options
+from referee.cli.usage_advice import CONTEST, is_test_set, needed_options
 from referee.given_units import as_number, of_unit, too_high, unit_of
 from referee.presence import is_file
 
@@ -129,12 +129,11 @@ class ImageCount(WholeNumber):
         """Return the number. Fails for what is none, with the option for a folder."""
         folder = str(value)
         if os.path.isdir(folder):  # noqa: PTH112 - the same on every Python
-            own = f"referee rehearse --testset {shlex.quote(folder)}"
-            self.fail(
-                f"{folder!r} is a folder, not a number; for a test set of your own, write: {own}",
-                param,
-                ctx,
-            )
+            advice = "--testset takes the folder of a test set"
+            if is_test_set(folder):
+                own = f"referee rehearse --testset {shlex.quote(folder)}"
+                advice = f"for a test set of your own, write: {own}"
+            self.fail(f"{folder!r} is a folder, not a number; {advice}", param, ctx)
         return super().convert(value, param, ctx)
 
 

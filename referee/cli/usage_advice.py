@@ -15,7 +15,9 @@ NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
 OF_WORDS = ("reason", "note", "text")
 """Parameters whose values are several words, which need quotes."""
-_BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
+_BY_CLICK = re.compile(
+    r"Got unexpected extra argument(?P<several>s?) \((?P<given>.*)\)", re.S
+)
 _CONTEST = "folder"
 CONTEST = "--contest"
 _WEB = ("http://", "https://")
@@ -52,7 +54,9 @@ def with_advice(error: click.UsageError) -> click.UsageError:
     if isinstance(error, click.MissingParameter):
         return _with_option_shown(error, ctx)
     found = _BY_CLICK.fullmatch(error.message)
-    return error if found is None else _surplus(found["given"], ctx)
+    if found is None:
+        return error
+    return _surplus(found["given"], ctx, are_several=bool(found["several"]))
 
 
 def _with_option_behind(error: click.UsageError) -> click.UsageError:
@@ -112,11 +116,11 @@ def _words(argument: click.Argument, ctx: click.Context) -> set[str]:
     return {str(argument.name).casefold(), shown.casefold()}
 
 
-def _surplus(given: str, ctx: click.Context) -> click.UsageError:
-    several = "s" if " " in given else ""
-    verb = "are" if several else "is one"
-    said = f"The argument{several} {given!r} {verb} too many;"
-    if way := _as_option(ctx, given):
+def _surplus(given: str, ctx: click.Context, *, are_several: bool) -> click.UsageError:
+    said = f"The argument {given!r} is one too many;"
+    if are_several:
+        said = f"The arguments {given!r} are too many;"
+    elif way := _as_option(ctx, given):
         return click.UsageError(f"{said} {way}", ctx)
     takes_arguments = any(isinstance(p, click.Argument) for p in ctx.command.params)
     options = "" if takes_arguments else f" {options_of(ctx)}"
@@ -136,12 +140,12 @@ def _as_option(ctx: click.Context, given: str) -> str:
         if given == name.lstrip("-"):
             return f"an option begins with --: {_call(ctx)} {name}"
         if (
-            (name == "--port" and given.isdecimal())
+            (name == "--port" and re.fullmatch("[0-9]{1,5}", given))
             or (one.metavar == "URL" and given.startswith(_WEB))
-            or (name == "--testset" and _is_test_set(given))
+            or (name == "--testset" and is_test_set(given))
         ):
             return f"it is given as: {_call(ctx)} {name} {quoted}"
-    if os.path.exists(given):  # noqa: PTH110 - the same on every Python
+    if "://" in given or os.path.exists(given):  # noqa: PTH110 - the same on every Python
         return ""
     for one in ctx.command.params:
         if isinstance(one, click.Option) and isinstance(one.type, FolderToMake):
@@ -150,7 +154,8 @@ def _as_option(ctx: click.Context, given: str) -> str:
     return ""
 
 
-def _is_test_set(given: str) -> bool:
+def is_test_set(given: str) -> bool:
+    """Return True for the path of a folder that has the manifest of a test set."""
     manifest = Path(given, "manifest.json")
     return os.path.isfile(manifest)  # noqa: PTH113 - the same on every Python
 

@@ -157,7 +157,7 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         ),
         (
             ["rehearse", "--images", "/"],
-            "'/' is a folder, not a number; for a test set of your own, write: referee rehearse --testset /\n",
+            "'/' is a folder, not a number; --testset takes the folder of a test set\n",
         ),
         (
             ["leaderboard", "--json", "--csv"],

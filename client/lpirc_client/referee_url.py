@@ -23,15 +23,26 @@ SCHEME = re.compile(
 IPV4_AND_PORT = re.compile(r"\[?(\d+)[.,](\d+)[.,](\d+)[.,](\d+)\W+(\d+)")
 """An IPv4 address and a port, whatever separates its numbers."""
 
-HOST = re.compile(r"[\w.-]*[^\W\d][\w.-]*|(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
-"""A host name, or an IPv4 address."""
+HOST = re.compile(
+    r"[\w.-]*[^\W\d][\w.-]*|(?:[0-9]{1,3}\.){3}[0-9]{1,3}|(?:[0-9]{1,3}\.){1,2}[0-9]{1,8}"
+)
+"""A host name, or an IPv4 address, which may be short, as 127.1 is."""
+
+LABELS = re.compile(r"(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?")
+"""The parts of a host name, of which none is empty or too long."""
 
 HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]+")
 
 AROUND = " \t\r\n\u200b\ufeff\"'`<>.,;/"
 """Characters that a copied URL may have before or after it."""
 
+BEFORE_HOST = re.compile(r"(\W*https?:[/\\]*)?.*@", re.IGNORECASE | re.DOTALL)
+"""A scheme, and a user and a password, which may hold any character."""
+
 LARGEST_PORT = 65535
+
+LONGEST_PORT = 20
+"""Digits that are read as a number; int refuses thousands of them."""
 
 
 def is_url(text: str) -> bool:
@@ -44,7 +55,7 @@ def require_url(url: str) -> str:
     plain = url.strip().rstrip("/")
     if is_url(plain):
         return plain
-    shown = repr(re.sub(r"//[^/]*@", "//", url)).replace("\\\\", "\\")
+    shown = repr(BEFORE_HOST.sub(r"\1", url)).replace("\\\\", "\\")
     with suppress(OSError):
         if url and is_folder(Path(url)):
             shown += ", a folder of this host,"
@@ -63,10 +74,10 @@ def _fault(url: str) -> str:
         return FORM
     if parts.scheme not in ("http", "https") or not host:
         return FORM
-    if "@" in parts.netloc:
+    if "@" in url:
         return "leave out what is before the @, team and password are options"
     is_ipv6 = parts.netloc.startswith("[")
-    if not is_ipv6 and not HOST.fullmatch(host):
+    if not (is_ipv6 or (HOST.fullmatch(host) and LABELS.fullmatch(host))):
         return f"{host!r} is not the name or address of a host"
     if parts.query or parts.fragment:
         return "leave out what begins with ? or #"
@@ -79,10 +90,10 @@ def _fault(url: str) -> str:
 
 def _fault_of_port(port: str) -> str:
     """Return what is wrong with a port, "" if nothing is."""
-    if not (port.isascii() and port.isdigit() and int(port) > 0):
+    if not (port.isascii() and port.isdigit() and port.strip("0")):
         return f"the port {port!r} is not a number from 1 to {LARGEST_PORT}"
-    if int(port) > LARGEST_PORT:
-        return f"the port {int(port)} is more than {LARGEST_PORT}"
+    if len(port) > LONGEST_PORT or int(port) > LARGEST_PORT:
+        return f"the port {port:.{LONGEST_PORT}} is more than {LARGEST_PORT}"
     return ""
 
 
@@ -102,7 +113,7 @@ def _meant(url: str) -> str | None:
     plain = unicodedata.normalize("NFKC", url).replace("\\", "/").strip(AROUND)
     scheme = SCHEME.match(plain)
     rest = plain if scheme is None else plain[scheme.end() :]
-    host = _host_meant(re.split(r"[?#]", rest)[0].rpartition("@")[2].rstrip("/"))
+    host = _host_meant(re.split(r"[?#]", rest.rpartition("@")[2])[0].rstrip("/"))
     looks_like_host = scheme is not None or ":" in host or "." in host
     is_file_name = Path(host).suffix in (".csv", ".json", ".txt")
     if is_file_name or not (looks_like_host or host == "localhost"):

@@ -179,15 +179,24 @@ def execute(options: argparse.Namespace) -> None:
 
 def _named_in(file: Path) -> Sequence[Category]:
     """Return the categories of a file with one name on each line. Raises ClientError."""
-    names = _read(file).decode(errors="replace").splitlines()
+    text = _read(file).decode(errors="replace")
+    names = text.splitlines()
     why = ""
     if not names:
         why = "it names no category; write one name per line"
-    elif names[0].lstrip()[:1] in ("{", "["):
+    elif _is_json(text):
         why = "it is JSON; write one name per line, or give COCO's file with --ground-truth"
     if why:
         raise ClientError("bad-categories", f"{file}: {why}")
     return [Category(number, name.strip()) for number, name in enumerate(names, 1)]
+
+
+def _is_json(text: str) -> bool:
+    """Return True for a JSON table or list; a name may begin with a bracket, too."""
+    try:
+        return text.lstrip()[:1] in ("{", "[") and json.loads(text) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _who_names_them(folder: Path) -> str:

@@ -21,6 +21,8 @@ from lpirc_client.referee_url import is_url, require_url
         ("http://[fe80::1%eth0]", "http://[fe80::1%eth0]"),
         ("http://my_pi.local/2026/", "http://my_pi.local/2026"),
         ("http://münchen:80", "http://münchen:80"),
+        ("http://127.1:80", "http://127.1:80"),
+        ("http://board.local.", "http://board.local."),
     ],
 )
 def test_a_url_is_taken_without_what_surrounds_it(url: str, plain: str) -> None:
@@ -58,6 +60,13 @@ def test_a_url_is_taken_without_what_surrounds_it(url: str, plain: str) -> None:
         ("http://10.0.0.2/8080", "follows a colon: write http://10.0.0.2:8080"),
         ("http://board:8080/?a=1", "? or #: write http://board:8080"),
         ("http://board:8080/#top", "? or #: write http://board:8080"),
+        ("http://a..b:80", "; 'a..b' is not the name or address of a host"),
+        (f"http://{'a' * 64}", "a' is not the name or address of a host"),
+        pytest.param(
+            f"http://board:{'1' * 5000}",
+            "; the port 11111111111111111111 is more than 65535",
+            id="a port of 5000 digits",
+        ),
         ("http://8080", "; '8080' is not the name or address of a host"),
         ("8080", "; write http://host:port"),
         ("", "; write http://host:port"),
@@ -73,9 +82,20 @@ def test_a_wrong_url_is_told_the_one_meant(url: str, told: str) -> None:
     assert told in raised.value.sentence
 
 
-def test_a_password_in_a_url_is_not_shown() -> None:
-    with pytest.raises(ClientError, match=r"write http://board:8080$") as raised:
-        require_url("http://alpha:secret@board:8080")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://alpha:secret@board:8080",
+        "http://alpha:my/secret@board:8080",
+        "http://alpha:1#secret@board:8080",
+        "http:\\\\alpha:secret@board:8080",
+        "alpha:secret@board:8080",
+    ],
+)
+def test_a_password_in_a_url_is_not_shown(url: str) -> None:
+    with pytest.raises(ClientError, match=r"http://board:8080$") as raised:
+        require_url(url)
+    assert "alpha" not in raised.value.sentence
     assert "secret" not in raised.value.sentence
 
 

@@ -228,7 +228,7 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
     code, told, _ = check("right", images="set/images")
     assert code == 0
     assert "ids are not checked; to give them to the detector: --images set\n" in told
-    (folder / "names.txt").write_text("red-disc\n")
+    (folder / "names.txt").write_text("[red]-disc\n")
     code, told, _ = check("right", "--categories", "names.txt", images="set/images")
     assert code == 1
     assert "ids not checked" not in told

@@ -57,27 +57,35 @@ def text_number(item: object) -> float:
     raise ValueError(f"{shown(item)} is not a number{as_plain(token)}")
 
 
-_FACTORS = {"%": 0.01, "kWh": 1000, "KWh": 1000, "kwh": 1000, "mWh": 0.001, "MWh": 1e6}
+_IN_WH = {
+    "Wh": 1,
+    "wh": 1,
+    "kWh": 1000,
+    "KWh": 1000,
+    "kwh": 1000,
+    "mWh": 0.001,
+    "MWh": 1e6,
+}
+_FACTORS = {"": {"%": 0.01}, "Wh": _IN_WH}
+"""By the unit that is wanted, what others are in it. A letter that is no unit may stand for a lost digit."""
 _JOULES = {"J": 1.0, "Ws": 1.0, "kJ": 1e3, "kj": 1e3, "MJ": 1e6}
 _JOULES_IN_WH = 3600
 
 
 def as_plain(text: str, unit_wanted: str = "") -> str:
-    """Return "; write 0.9" for "0,9", "90%" and "0.9 Wh", and "" for a text that is no such number.
-
-    Joules are converted where Wh are wanted; elsewhere nothing is proposed for them.
-    """
+    """Return "; write 0.9" for "0,9", for "90%" and, where Wh are wanted, for "0.9 Wh"; "" for another text."""
     found = _DRESSED_NUMBER.fullmatch(text.strip())
     if found is None:
         return ""
     number = found["number"].replace(",", ".")
-    unit = found["unit"] or ""
-    if unit in _JOULES:
-        if unit_wanted != "Wh":
-            return ""
+    unit = found["unit"]
+    factor = _FACTORS.get(unit_wanted, {}).get(unit)
+    if factor is not None:
+        number = f"{float(number) * factor:.10g}"
+    elif unit in _JOULES and unit_wanted == "Wh":
         number = f"{float(number) * _JOULES[unit] / _JOULES_IN_WH:.6g}"
-    if unit in _FACTORS:
-        number = f"{float(number) * _FACTORS[unit]:.10g}"
+    elif unit:
+        return ""
     return f"; write {number}"
 
 

@@ -10,6 +10,11 @@ import click
 
 from lpirc_testsets.values import as_plain
 
+_RANGE = re.compile(
+    r"[\d.,]+\s*[:-]\s*[\d.:,\s]+|\d*\.\d+\s*,\s*\d*\.\d[\d.:,\s]*", re.ASCII
+)
+"""A comma may be that of 0,5: it parts two numbers if both have a point."""
+
 
 class Number(click.FloatRange):
     """A number within limits. NaN is within none; click.FloatRange alone would accept it."""
@@ -55,7 +60,7 @@ class Threshold(Number):
         ctx: click.Context | None,
     ) -> Any:
         """Return the number. Fails for what is none, with the metric that a range means."""
-        if re.fullmatch(r"[\d.]+\s*[:,-]\s*[\d.:,\s]+", str(value)):
+        if _RANGE.fullmatch(str(value)):
             self.fail(
                 f"{value!r} is not one threshold; for the mean over 0.5 to 0.95, write: --metric coco",
                 param,

@@ -192,7 +192,7 @@ def test_failures_are_one_line_on_stderr(
 
 
 def test_a_range_of_thresholds_names_the_metric_that_has_one(files: list[str]) -> None:
-    for asked in ("0.5:0.95", "0.50,0.95", ".5:.05:.95"):
+    for asked in ("0.5:0.95", "0.50,0.95", ".5:.05:.95", "0,5-0,95"):
         result = call(*files, "--iou", asked)
         assert result.exit_code == 2
         assert f"'{asked}' is not one threshold" in result.stderr

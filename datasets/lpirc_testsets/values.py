@@ -11,6 +11,7 @@ import orjson
 LARGEST_ID = 2**53  # detections are float64, which holds no larger integer exactly
 LONGEST_NAME = 255  # as long as a file name can be
 LARGEST_NUMBER = 1e15  # pixels; the area of a box stays finite
+_SHOWN = 40
 _EACH = 128
 _STARTS = '{["-0123456789tfnNI'
 _LONG_NUMBER = re.compile(rb"[0-9]{33}")
@@ -27,9 +28,9 @@ def shown(value: object) -> str:
     if isinstance(value, (str, bytes, list)):
         value = value[:200]  # repr of a very long one is slow
     text = repr(value)
-    if len(text) <= 40:
+    if len(text) <= _SHOWN:
         return text
-    return f"{text[:37]}..."
+    return f"{text[: _SHOWN - 3]}..."
 
 
 def is_name(value: str) -> bool:
@@ -145,30 +146,64 @@ def not_json(error: Exception) -> str:
         is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
         if is_begun and is_open:
             return "not JSON: it ends in the middle, so it was cut short; copy or write it again"
+        if trailing := _trailing_comma(error):
+            return f"not JSON: {trailing}"
         if slip := _slip_of_json(error):
             return f"not JSON: line {error.lineno}: {slip}"
     return f"not JSON: {str(error).partition('; use sys')[0]}"
 
 
+def _trailing_comma(error: json.JSONDecodeError) -> str:
+    """Return the line of a comma before a bracket that closes, where parsers stop at the one or the other; or ""."""
+    comma = error.doc.rfind(",", 0, error.pos + 1)
+    rest = error.doc[error.pos :].lstrip(", \t\r\n")
+    is_last = comma >= 0 and not error.doc[comma + 1 : error.pos].strip()
+    if not (is_last and rest.startswith(("]", "}"))):
+        return ""
+    line = error.doc.count("\n", 0, comma) + 1
+    return f"line {line}: take out the comma before {rest[0]}"
+
+
 def _slip_of_json(error: json.JSONDecodeError) -> str:
     """Return what is written otherwise in JSON at the place where a parser stops; "" for any other mistake."""
-    at = error.doc[error.pos :].lstrip()
+    at = error.doc[error.pos :]
+    if error.msg.startswith("Invalid control"):
+        known = {"\t": "a tab", "\n": "a line break", "\r": "a line break"}
+        what = known.get(at[0], "a control character")
+        written = json.dumps(at[0]).strip('"')
+        return f"a text has {what} in it; close its quotation marks, or write {written}"
+    if error.msg.startswith("Invalid"):
+        return "a text has one \\ in it; write two"
     rest = at.lstrip(", \t\r\n")
     line = shown(rest.partition("\n")[0])
-    is_behind_comma = error.doc[: error.pos].rstrip().endswith(",") or at[:1] == ","
-    if rest.startswith(("]", "}")) and is_behind_comma:
-        return f"take out the comma before {rest[0]}"
-    if rest and error.msg == "Expecting ',' delimiter":
-        return f"a comma is missing before {line}"
+    if rest.startswith(("//", "#", "/*")):
+        return "JSON has no comments; take it out"
     if rest.startswith("'"):
         return f"{line}: a text stands in double quotes"
+    if error.msg == "Expecting ',' delimiter":
+        before = error.doc[max(0, error.pos - _SHOWN) : error.pos]
+        return _slip_behind_value(before, at, line)
     word = re.match(r"[A-Za-z_]\w*", rest)
     if word is not None and error.msg != "Extra data":
         known = {"True": "true", "False": "false", "None": "null", "nan": "null"}
         write = known.get(word[0], f'"{word[0]}", in quotes, if it is a text')
         return f"{word[0]} is not JSON; write {write}"
-    if rest.startswith(("//", "#", "/*")):
-        return "JSON has no comments; take it out"
+    return ""
+
+
+def _slip_behind_value(
+    before: str,
+    at: str,
+    line: str,
+) -> str:
+    """Return why a parser stops behind a value: a comma is missing, or a number is written otherwise; or ""."""
+    is_apart = before[-1:].isspace() and re.match(r"[\w-]", at) is not None
+    if is_apart or at.startswith(('"', "{", "[")):
+        return f"a comma is missing before {line}"
+    number = re.search(r"[\w.+-]+$", before)
+    rest = re.match(r"[\w.+-]+", at[:_SHOWN])
+    if number and rest:
+        return f"{number[0]}{rest[0]} is not a number in JSON"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -151,6 +152,7 @@ def compare(
         )
     energies = Compared(mark or "", is_above_idle)
     choice = Choice(energies, is_incomplete_taken)
+    stated = replace(stated, reader=replace(stated.reader, is_of_several=True))
     first = side_in_files(names[0], of_first, stated, choice)
     second = side_in_files(names[1], of_second, stated, choice)
     require_different(first, second, [*of_first, *of_second])

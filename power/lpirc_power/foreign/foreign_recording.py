@@ -75,12 +75,16 @@ class ForeignRecording:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a person says that the file is to be read; the defaults read what they can by the heads."""
+    """How a person says that the file is to be read; the defaults read what they can by the heads.
+
+    An interval contradicts the times that a file has, unless it is said of several files: then of those without times.
+    """
 
     columns: str = ""
     interval_s: float | None = None
     is_dc: bool = False
     decimal: str | None = None
+    is_of_several: bool = False
 
 
 def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
@@ -94,7 +98,8 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     columns = _columns(table, reader)
     table, signed = _with_decimal_sign(table, columns, reader)
     date = columns.get("date")
-    if "time" in columns and reader.interval_s is not None:
+    is_interval_of_this = reader.interval_s is not None and not reader.is_of_several
+    if "time" in columns and is_interval_of_this:
         raise MeterError(
             "recording-columns",
             f"{path} has times of its own, in the column {columns['time'].head!r}; leave --interval out.",

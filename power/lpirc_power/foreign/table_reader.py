@@ -215,11 +215,19 @@ def _heading_of_one(
     """
     for place, (_, line) in enumerate(filled[:LONGEST_PREAMBLE]):
         known = recognized(0, line.strip().strip('"'))
+        if known is None or known.quantity != "power":
+            continue
         below = [text.replace(",", ".", 1) for _, text in filled[place:]]
-        if known and known.quantity == "power" and _is_one_column([line, *below]):
+        if _is_one_column([line, *below]):
             return ";", place
     if not _is_one_column([line for _, line in filled]):
         return None
+    for place, text in filled[:LONGEST_PREAMBLE]:
+        if sum(map(_is_value, text.split())) > 1:
+            raise MeterError(
+                "recording-format",
+                f"{path}, line {place}: blanks stand between the values of {text.strip()[:60]!r}; write commas there.",
+            )
     first, text = filled[0]
     raise MeterError(
         "recording-format",
@@ -307,8 +315,15 @@ def _parted(
     if heads and not heads[-1]:
         heads = heads[:-1]
         rows = [(line, _without_last(row, len(heads))) for line, row in rows]
-    unlike = [line for line, row in rows if len(row) != len(heads)]
+    unlike = [(line, len(row)) for line, row in rows if len(row) != len(heads)]
     if len(unlike) > max(1, len(rows) // 2):
+        line, count = unlike[0]
+        if {count} == {one for _, one in unlike}:
+            raise MeterError(
+                "recording-value",
+                f"{path}: its heading has {len(heads)} cells, its lines have {count} (line {line}); a separator is "
+                "missing, or too many.",
+            )
         raise _unreadable(
             path,
             "it is no table, since most of its lines have not as many cells as the first",

@@ -51,3 +51,11 @@ def test_an_interval_does_not_replace_the_times_of_a_file(path: Path) -> None:
     path.write_text("time,power_w\n0,1.5\n1,2.5\n")
     with pytest.raises(MeterError, match="has times of its own, in the column 'time'"):
         read_foreign(path, Reader(interval_s=1.0))
+    found = read_foreign(path, Reader(interval_s=9.0, is_of_several=True))
+    assert found.readings[-1].monotonic_s - found.readings[0].monotonic_s == 1.0
+
+
+def test_values_between_blanks_are_told_to_need_commas(path: Path) -> None:
+    path.write_text("0.0 1.5\n1.0 2.5\n")
+    with pytest.raises(MeterError, match=r"line 1: blanks stand between the values of"):
+        read_foreign(path, Reader(interval_s=1.0))

@@ -26,8 +26,8 @@ _FIGURE = re.compile(
 )
 _CLOCK = re.compile(r"(?P<first>\d{1,3}):(?P<second>[0-5]\d)(?::(?P<third>[0-5]\d))?")
 _PARTS = re.compile(
-    r"(?:(?P<h>\d{1,9})\s*h(?:rs?|ours?)?)?\s*(?:(?P<m>\d{1,9})\s*m(?:in(?:utes?)?)?)?"
-    r"\s*(?:(?P<s>\d{1,9})\s*s(?:ec(?:onds?)?)?)?",
+    r"(?:(?P<h>\d{1,9})\s*h(?:rs?|ours?)?)?\s*(?:(?P<m>\d{1,9})\s*m(?:in(?:ute)?s?)?)?"
+    r"\s*(?:(?P<s>\d{1,9})\s*s(?:ec(?:ond)?s?)?)?",
     re.I,
 )
 """A time in hours, minutes and seconds: 1h30m, 1m30s, 1 min 30 s."""

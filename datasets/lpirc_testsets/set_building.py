@@ -23,7 +23,6 @@ from lpirc_testsets.box_corners import (
     coco_from_corners,
     corners_from_coco,
     leaving,
-    outside,
 )
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
@@ -366,10 +365,10 @@ def _refuse_outside(
         dtype=np.float64,
     )
     images = np.array([each.image for each in known])
-    for index in np.flatnonzero(outside(corners, sizes)):
+    for index, box in leaving(corners, sizes, images):
         image = made[known[index].image]
         problems.add(
-            f"{sources[image.number - 1].origin}: {leaving(index, images, corners)} {image.file} "
+            f"{sources[image.number - 1].origin}: {box} {image.file} "
             f"of {image.width} x {image.height} pixels"
         )
 

@@ -20,6 +20,7 @@ _DRESSED_NUMBER = re.compile(
     r"(?P<number>[+-]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<unit>%|[A-Za-z]{0,3})", re.ASCII
 )
 """A number with a decimal comma, in per cent or with its unit."""
+_NEXT_VALUE = re.compile(r"-?\d|(?:true|false|null)\b")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -144,7 +145,7 @@ def not_json(error: Exception) -> str:
             return f"not JSON: it begins with {shown(begun.splitlines()[0])}"
         is_begun = begun.startswith(("{", "["))
         is_open = error.msg.startswith("Unterminated") or not _MORE_JSON.search(rest)
-        if is_begun and is_open:
+        if is_begun and is_open and error.msg != "Extra data":
             return "not JSON: it ends in the middle, so it was cut short; copy or write it again"
         if trailing := _trailing_comma(error):
             return f"not JSON: {trailing}"
@@ -155,6 +156,8 @@ def not_json(error: Exception) -> str:
 
 def _trailing_comma(error: json.JSONDecodeError) -> str:
     """Return the line of a comma before a bracket that closes, where parsers stop at the one or the other; or ""."""
+    if error.msg.startswith(("Invalid", "Unterminated")):  # it is within a text
+        return ""
     comma = error.doc.rfind(",", 0, error.pos + 1)
     rest = error.doc[error.pos :].lstrip(", \t\r\n")
     is_last = comma >= 0 and not error.doc[comma + 1 : error.pos].strip()
@@ -172,6 +175,8 @@ def _slip_of_json(error: json.JSONDecodeError) -> str:
         what = known.get(at[0], "a control character")
         written = json.dumps(at[0]).strip('"')
         return f"a text has {what} in it; close its quotation marks, or write {written}"
+    if "uXXXX" in error.msg:
+        return "behind \\u in a text stand four hexadecimal digits"
     if error.msg.startswith("Invalid"):
         return "a text has one \\ in it; write two"
     rest = at.lstrip(", \t\r\n")
@@ -197,13 +202,15 @@ def _slip_behind_value(
     line: str,
 ) -> str:
     """Return why a parser stops behind a value: a comma is missing, or a number is written otherwise; or ""."""
-    is_apart = before[-1:].isspace() and re.match(r"[\w-]", at) is not None
+    is_apart = before[-1:].isspace() and _NEXT_VALUE.match(at) is not None
     if is_apart or at.startswith(('"', "{", "[")):
         return f"a comma is missing before {line}"
     number = re.search(r"[\w.+-]+$", before)
     rest = re.match(r"[\w.+-]+", at[:_SHOWN])
     if number and rest:
-        return f"{number[0]}{rest[0]} is not a number in JSON"
+        is_number = number[0][0] in "0123456789+-."
+        kind = "a number in JSON" if is_number else "JSON"
+        return f"{number[0]}{rest[0]} is not {kind}"
     return ""
 
 

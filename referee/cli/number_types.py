@@ -128,7 +128,8 @@ class ImageCount(WholeNumber):
     ) -> Any:
         """Return the number. Fails for what is none, with the option for a folder."""
         folder = str(value)
-        if os.path.isdir(folder):  # noqa: PTH112 - the same on every Python
+        is_number = re.fullmatch(r"\s*\d+\s*", folder) is not None
+        if not is_number and os.path.isdir(folder):  # noqa: PTH112 - the same on every Python
             advice = "--testset takes the folder of a test set"
             if is_test_set(folder):
                 own = f"referee rehearse --testset {shlex.quote(folder)}"

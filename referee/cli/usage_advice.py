@@ -19,6 +19,7 @@ _BY_CLICK = re.compile(
     r"Got unexpected extra argument(?P<several>s?) \((?P<given>.*)\)", re.S
 )
 _CONTEST = "folder"
+_LARGEST_PORT = 65535
 CONTEST = "--contest"
 _WEB = ("http://", "https://")
 
@@ -140,7 +141,7 @@ def _as_option(ctx: click.Context, given: str) -> str:
         if given == name.lstrip("-"):
             return f"an option begins with --: {_call(ctx)} {name}"
         if (
-            (name == "--port" and re.fullmatch("[0-9]{1,5}", given))
+            (name == "--port" and _is_port(given))
             or (one.metavar == "URL" and given.startswith(_WEB))
             or (name == "--testset" and is_test_set(given))
         ):
@@ -152,6 +153,10 @@ def _as_option(ctx: click.Context, given: str) -> str:
             new = f"{max(one.opts, key=len)} {shlex.quote(given)}"
             return f"a new folder is given as: {_call(ctx)} {new}"
     return ""
+
+
+def _is_port(given: str) -> bool:
+    return bool(re.fullmatch("[0-9]{1,5}", given)) and int(given) <= _LARGEST_PORT
 
 
 def is_test_set(given: str) -> bool:

@@ -192,9 +192,7 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
     if isinstance(value, int | float | list | dict):  # the value may be a password
         kind = _KINDS[type(value)]
         advice = (
-            ', such as "yes" or "no".'
-            if kind == _KINDS[bool]
-            else "; put it in quotes."
+            ', as in "yes" or "no".' if kind == _KINDS[bool] else "; put it in quotes."
         )
         sentence = f"The JSON body's {key!r} is {kind}, and a text is needed{advice}"
         raise RefereeError("bad-json", sentence)

@@ -21,6 +21,12 @@ from lpirc_testsets.values import json_value
         ('{"a": [1 true]}', "line 1: a comma is missing before 'true]}'"),
         ('{"a": [1,\n\n]}', "line 1: take out the comma before ]"),
         ('{"a": 1\n,\n}', "line 2: take out the comma before }"),
+        ('["cat", "dog,\n]', r"line 1: a text has a line break in it; close its quotation marks, or write \n"),
+        ('{"a": truee}', "line 1: truee is not JSON"),
+        ('["x" y]', "Expecting ',' delimiter: line 1 column 6 (char 5)"),
+        ('{"a": 10 km}', "Expecting ',' delimiter: line 1 column 10 (char 9)"),
+        ('{"a":1} x', "Extra data: line 1 column 9 (char 8)"),
+        (r'{"a": "\u12"}', r"line 1: behind \u in a text stand four hexadecimal digits"),
         ('{"a": "x,"]}', "Expecting ',' delimiter: line 1 column 11 (char 10)"),
     ],
 )  # fmt: skip

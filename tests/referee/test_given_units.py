@@ -17,6 +17,8 @@ from referee.given_units import as_number
         ("window_s", "1 h 30 min", "; 1 h 30 min is 5400"),
         ("every_min", "1h30m", "; 1h30m is 90"),
         ("window_s", "500ms", "; 500ms is 0.5"),
+        ("window_s", "10 mins", "; 10 mins is 600"),
+        ("window_s", "2 min 5 secs", "; 2 min 5 secs is 125"),
         ("every_min", "300 ms", "; 300 ms is 0.005"),
         ("window_s", "1h 500ms", ""),
         ("window_s", "2 meters", ""),

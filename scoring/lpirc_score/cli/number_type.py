@@ -11,7 +11,7 @@ import click
 from lpirc_testsets.values import as_plain
 
 _RANGE = re.compile(
-    r"[\d.,]+\s*[:-]\s*[\d.:,\s]+|\d*\.\d+\s*,\s*\d*\.\d[\d.:,\s]*", re.ASCII
+    r"[\d.,]+\s*[:-][\d.:,\s]+|\d*\.\d+\s*,\s*\d*\.\d[\d.:,\s]*", re.ASCII
 )
 """A comma may be that of 0,5: it parts two numbers if both have a point."""
 

@@ -42,7 +42,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["rehearse", "--replay", "other.csv", "--testset", "."], "--testset .: "),
         (["rehearse", "a", "b"], "The arguments 'a b' are too many; the form is: re"),
         (["rehearse", "http://x"], "'http://x' is one too many; the form is: re"),
-        (["doctor", "c", "9999999"], "'9999999' is one too many; the form is: re"),
+        (["doctor", "c", "99999"], "'99999' is one too many; the form is: re"),
         (
             ["rehearse", "--client", "mine {url} > log"],
             "has '>', which only a shell understands; write: --client 'sh -c ",

@@ -39,7 +39,7 @@ def test_each_reader_gets_a_way_out(day: Callable[..., Day]) -> None:
 
     asked = {"team": TEAM, "beyond_attempts": True}
     refused = pages.session.post(f"{console}runs", json=asked, headers=headers)
-    assert refused.json()["detail"].endswith('needed, such as "yes" or "no".')
+    assert refused.json()["detail"].endswith('a text is needed, as in "yes" or "no".')
 
     of_heat = ("--heat", "h 1", "--extra-time", "9")
     said = made.refers("run", "arm", TEAM, *of_heat).stderr

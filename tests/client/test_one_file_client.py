@@ -87,7 +87,7 @@ def test_a_wrong_argument_is_one_sentence_before_the_log_in(
         "http://board:99999",
         "http://board:0",
         "http://bo ard:8080",
-        "http://alpha@board:8080",
+        "http://alpha:secret@board:8080",
         "http://board:8080/v1",
         "http://a..b:1",
         f"http://{'a' * 64}:1",
@@ -98,7 +98,8 @@ def test_a_wrong_argument_is_one_sentence_before_the_log_in(
 def test_a_wrong_url_is_one_sentence(folder: Path, url: str) -> None:
     done = ran(folder, url, "alpha", "secret")
     assert done.returncode == 1
-    told = f"client: {url!r:.99} is not a referee's URL; write http://host:port\n"
+    shown = url.replace("http://alpha:secret@", "...@")
+    told = f"client: {shown!r:.99} is not a referee's URL; write http://host:port\n"
     assert done.stderr == told
 
 

@@ -328,12 +328,12 @@ def run(url: str, team: str, password: str, first: int, links: Optional[Path]) -
 
 def address_in(url: str) -> Tuple[Any, str, int, str]:
     """Return the kind of connection, host, port and path of a referee's URL; exit if it is none."""
-    parts = URL.fullmatch(url.strip())
+    got = URL.fullmatch(url.strip())
     with suppress(UnicodeError):  # of a host with an empty label, or a long one
-        if parts and parts[2].encode("idna") and 0 < int(parts[3] or 80) < 65536:
-            kind = getattr(http.client, f"{parts[1].upper()}Connection")
-            host = parts[2].strip("[]")
-            return kind, host, int(parts[3] or kind.default_port), parts[4]
+        if got and got[2].encode("idna") and 0 < int(got[3] or 80) < 65536:
+            kind = getattr(http.client, f"{got[1].upper()}Connection")
+            return kind, got[2].strip("[]"), int(got[3] or kind.default_port), got[4]
+    url = re.sub(r"(?s)\A.*@", "...@", url)  # a password is not shown
     sys.exit(f"client: {url!r:.99} is not a referee's URL; write http://host:port")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pkgutil
+import re
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 SPEEDS = ("median_s", "p95_s", "slowest_s", "in_600_s", "all_images_s")
+JSON_BEGUN = re.compile(r"[\[{]\s*[\"{\[\]}]")
 ANY_IDS = dict.fromkeys(range(10_000), UNNAMED)
 
 
@@ -192,9 +194,19 @@ def _named_in(file: Path) -> Sequence[Category]:
 
 
 def _is_json(text: str) -> bool:
-    """Return True for a JSON table or list; a name may begin with a bracket, too."""
+    """Return True for JSON, also for JSON Lines or with a slip; a name may begin with a bracket, too."""
+    begun = text.lstrip()
+    if begun[:1] not in ("{", "["):
+        return False
+    first = begun.splitlines()[0].strip()
+    if first in ("{", "[") or JSON_BEGUN.match(begun):
+        return True
+    return _parses(first) or _parses(begun)
+
+
+def _parses(text: str) -> bool:
     try:
-        return text.lstrip()[:1] in ("{", "[") and json.loads(text) is not None
+        return json.loads(text) is not None
     except (ValueError, RecursionError):
         return False
 

@@ -17,6 +17,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.foreign.cell_values import sized
 from lpirc_power.foreign.column_names import (
     Column,
+    are_places,
     asked_columns,
     option_by_unit,
     plain_name,
@@ -93,7 +94,7 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     Raises MeterError, naming file, line and value: those of `read_table` and `times_of`, `recording-columns` (no power,
     no time, two columns for one, an unknown column), `recording-value` (a cell that is no number).
     """
-    has_head = not _are_places(reader.columns)
+    has_head = not are_places(reader.columns)
     table = read_table(path, has_head=has_head)
     columns = _columns(table, reader)
     table, signed = _with_decimal_sign(table, columns, reader)
@@ -134,6 +135,12 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     )
 
 
+def lacks_times(path: Path, reader: Reader) -> bool:
+    """Return True if a file has no column of times. Raises MeterError: those of reading its table and columns."""
+    table = read_table(path, has_head=not are_places(reader.columns))
+    return "time" not in _columns(table, reader)
+
+
 def _completed(values: dict[str, Floats]) -> list[str]:
     """Add what others determine, for the limits of error: V x I is the apparent power, or else P / PF. Say so."""
     known = set(values)
@@ -172,12 +179,6 @@ def _with_decimal_sign(
 def _cells_of(table: ForeignTable, column: Column) -> list[Cell]:
     place = column.place
     return [Cell(line, column.head, row[place]) for line, row in table.rows]
-
-
-def _are_places(columns: str) -> bool:
-    """Return True if every column is named by its place: the file then has no heading."""
-    named = [one.partition("=")[2].strip() for one in columns.split(",") if one.strip()]
-    return bool(named) and all(one.isdecimal() for one in named)
 
 
 def _columns(table: ForeignTable, reader: Reader) -> dict[str, Column]:

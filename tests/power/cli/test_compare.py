@@ -63,6 +63,10 @@ def test_an_interval_is_of_the_files_without_times(meter: Run, tmp_path: Path) -
     ended = meter("compare", "a.csv", "b.csv", "--interval", "1")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("B takes 20")
+    (tmp_path / "a.csv").write_text("Time (s),Power (W)\n0,5\n1,5\n2,5\n")
+    ended = meter("compare", "a.csv", "b.csv", "--interval", "1")
+    assert ended.returncode == 1
+    assert "a.csv has times of its own, in the column 'Time (s)'; " in ended.stderr
 
 
 def test_files_of_each_side_are_given_around_with(

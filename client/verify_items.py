@@ -175,7 +175,10 @@ def check_ground_truth(bundle: Bundle) -> None:
         raise NotChecked("the ground truth is still secret: give --testset")
     digest = sha256(bundle.truth)
     is_own = digest == bundle.test_set["ground_truth_sha256"]
-    need(is_own, "its SHA-256 is not the one that the test set states")
+    stated = "is not the one that the test set states"
+    if bundle.truth is not bundle.texts.get(GROUND_TRUTH):
+        stated = "is not the run's: give the run's test set, or leave --testset out"
+    need(is_own, f"its SHA-256 {digest[:12]} {stated}")
 
 
 # Bodies and chains

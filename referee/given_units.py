@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 _UNITS = {
-    "s": ("seconds", {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}),
-    "min": ("minutes", {"s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0}),
+    "s": ("seconds", {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}),
+    "min": (
+        "minutes",
+        {"ms": 1e-3 / 60, "s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0},
+    ),
 }
 _FURTHER = {
     "v": "volts",
@@ -16,14 +19,15 @@ _FURTHER = {
     "c": "degrees C",
     "mb": "MB",
 }
-_TIMES = r"(?P<time>s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
+_TIMES = r"(?P<time>ms|s(?:ec)?|seconds?|m(?:in)?|minutes?|h(?:rs?)?|hours?|d|days?)"
 _DURATION = re.compile(rf"(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}})?)\s*{_TIMES}\.?", re.I)
 _FIGURE = re.compile(
     r"(?P<number>\d{1,9}(?:[.,]\d{1,9})?)\s*(?P<scale>[mk]?)(?P<unit>[vVaAwWC]|[wW]h)"
 )
 _CLOCK = re.compile(r"(?P<first>\d{1,3}):(?P<second>[0-5]\d)(?::(?P<third>[0-5]\d))?")
 _PARTS = re.compile(
-    r"(?:(?P<h>\d{1,9})\s*h[a-z]*)?\s*(?:(?P<m>\d{1,9})\s*m[a-z]*)?\s*(?:(?P<s>\d{1,9})\s*s[a-z]*)?",
+    r"(?:(?P<h>\d{1,9})\s*h(?:rs?|ours?)?)?\s*(?:(?P<m>\d{1,9})\s*m(?:in(?:ute)?s?)?)?"
+    r"\s*(?:(?P<s>\d{1,9})\s*s(?:ec(?:ond)?s?)?)?",
     re.I,
 )
 """A time in hours, minutes and seconds: 1h30m, 1m30s, 1 min 30 s."""
@@ -48,7 +52,8 @@ def as_number(key: str, given: object) -> str:
     text = str(given).strip()
     end = key.rpartition("_")[2]
     if unit_of(key) and end in _UNITS and (found := _DURATION.fullmatch(text)):
-        factor = _UNITS[end][1][found["time"][0].lower()]
+        time = found["time"].lower()
+        factor = _UNITS[end][1][time if time == "ms" else time[0]]
         return f"; {text} is {_plain(found['number']) * factor:.10g}"
     if end in _UNITS and (found := _PARTS.fullmatch(text)) and found.lastgroup:
         factors = _UNITS[end][1]

@@ -201,7 +201,11 @@ class Server(Program):
             [program("referee"), "serve", str(folder), *where],
             folder / "server.log",
         )
-        self.ready = super().first_line()
+        try:
+            self.ready = super().first_line()
+        except BaseException:
+            self.close()
+            raise
         self.url = self.ready.split(" at ")[1].split()[0]
         self.host, _, port = self.url.rpartition("/")[2].rpartition(":")
         self.port = int(port)

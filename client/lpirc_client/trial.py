@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pkgutil
+import re
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 TRUTH_LISTS = ("images", "categories", "annotations")
 FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 SPEEDS = ("median_s", "p95_s", "slowest_s", "in_600_s", "all_images_s")
+JSON_BEGUN = re.compile(r"[\[{]\s*[\"{\[\]}]")
 ANY_IDS = dict.fromkeys(range(10_000), UNNAMED)
 
 
@@ -179,15 +181,34 @@ def execute(options: argparse.Namespace) -> None:
 
 def _named_in(file: Path) -> Sequence[Category]:
     """Return the categories of a file with one name on each line. Raises ClientError."""
-    names = _read(file).decode(errors="replace").splitlines()
+    text = _read(file).decode(errors="replace")
+    names = text.splitlines()
     why = ""
     if not names:
         why = "it names no category; write one name per line"
-    elif names[0].lstrip()[:1] in ("{", "["):
+    elif _is_json(text):
         why = "it is JSON; write one name per line, or give COCO's file with --ground-truth"
     if why:
         raise ClientError("bad-categories", f"{file}: {why}")
     return [Category(number, name.strip()) for number, name in enumerate(names, 1)]
+
+
+def _is_json(text: str) -> bool:
+    """Return True for JSON, also for JSON Lines or with a slip; a name may begin with a bracket, too."""
+    begun = text.lstrip()
+    if begun[:1] not in ("{", "["):
+        return False
+    first = begun.splitlines()[0].strip()
+    if first in ("{", "[") or JSON_BEGUN.match(begun):
+        return True
+    return _parses(first) or _parses(begun)
+
+
+def _parses(text: str) -> bool:
+    try:
+        return json.loads(text) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _who_names_them(folder: Path) -> str:

@@ -6,6 +6,8 @@ form fixes whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,3 +37,24 @@ def outside(
     """
     beyond = np.concatenate((corners[:, :2] < 0, corners[:, 2:] > sizes), axis=1)
     return np.asarray(beyond.any(axis=1), dtype=np.bool_)
+
+
+def leaving(
+    corners: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    images: NDArray[np.int64],
+) -> Iterator[tuple[int, str]]:
+    """Yield the index of each box (M, 4) that exceeds its image, and the subject of a sentence on it.
+
+    `sizes` (M, 2) has each image's (width, height), `images` (M,) its number.
+    """
+    wrong = np.flatnonzero(outside(corners, sizes))
+    if not wrong.size:
+        return
+    order = np.argsort(images, kind="stable")
+    of_image = images[order]
+    numbers = np.empty(len(images), dtype=np.int64)
+    numbers[order] = np.arange(1, len(images) + 1) - np.searchsorted(of_image, of_image)
+    for index in wrong.tolist():
+        box = f"box {corners[index].tolist()} (left, top, right, bottom)"
+        yield index, f"{box}, number {numbers[index]} of its image, leaves image"

@@ -29,13 +29,13 @@ _KINDS = {
     'numpy.savetxt("new.csv", numpy.load("FILE"), delimiter=",", fmt="%.10g") writes it as CSV',
     _ZIP: "it is a ZIP archive; unpack it, and give the file or folder in it",
     b"\xd0\xcf\x11\xe0": f"it is a workbook of Excel; {_AS_CSV}",
-    b"PAR1": 'it is Parquet; in Python, pandas.read_parquet("FILE").to_csv("new.csv", index=False) '
+    b"PAR1[\0-\x1f]": 'it is Parquet; in Python, pandas.read_parquet("FILE").to_csv("new.csv", index=False) '
     "writes it as CSV",
     b"\x89HDF": "it is HDF5; write its table as CSV, and give that file",
     b"\x1f\x8b": "it is compressed by gzip; unpack it with gunzip, and give the file in it",
-    b"BZh": "it is compressed by bzip2; unpack it with bunzip2, and give the file in it",
-    b"SQLite format 3": f"it is an SQLite database; {_AS_CSV}",
-    b"%PDF": f"it is a PDF document; {_AS_CSV}",
+    b"BZh[1-9]1AY&SY": "it is compressed by bzip2; unpack it with bunzip2, and give the file in it",
+    b"SQLite format 3\0": f"it is an SQLite database; {_AS_CSV}",
+    b"%PDF-[0-9][.][0-9][\r\n]": f"it is a PDF document; {_AS_CSV}",
     b"\xff\xd8\xff": "it is a JPEG image; give a file of text",
     b"\x89PNG": "it is a PNG image; give a file of text",
     b"\x80\x02": "it is a pickle of Python; write its content as CSV or JSON",
@@ -43,7 +43,7 @@ _KINDS = {
     b"\x80\x04": "it is a pickle of Python; write its content as CSV or JSON",
     b"\x80\x05": "it is a pickle of Python; write its content as CSV or JSON",
 }
-"""First bytes of files that are not text, and what to do about them."""
+"""Patterns of the first bytes of files that are not text, and what to do about them; a name of an image is none."""
 OF_BUNDLE = "manifest.dsse.json"
 """The second file of a run's bundle; only bundles have it."""
 IS_BUNDLE = (
@@ -109,7 +109,7 @@ def binary_kind(path: Path, content: bytes) -> str | None:
             if name in content[:_START_OF_ZIP]:
                 return said
     for first, said in _KINDS.items():
-        if content.startswith(first):
+        if re.match(first, content):
             return said.replace('"FILE"', json.dumps(str(path)))
     zeros = content[:_START_OF_TEXT].count(b"\0")
     if zeros > 1 and not is_utf16(content):
@@ -121,8 +121,10 @@ def no_such_file(path: Path) -> str:
     """Return what to say of a file that is not there: the file beside it that may be meant, if one is."""
     try:
         beside = [one.name for one in path.parent.iterdir()]
-    except OSError:
+    except FileNotFoundError:
         return f"no such file; its folder {path.parent} is not there, either"
+    except OSError:  # such as a folder that may not be listed
+        beside = []
     meant = closest(path.name, beside)
     if meant is None:
         return "no such file; check the path"

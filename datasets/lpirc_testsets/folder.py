@@ -280,7 +280,10 @@ def _manifest_text(folder: Path) -> str:
             if above := set_above(folder):
                 said = f"it is a folder of the test set {above}; name that: {above}"
             if is_file(folder / CONTEST):
-                said = f"it is a contest; its test set is the folder that the line testset in {folder / CONTEST} names"
+                said = (
+                    f"it is a contest; its test set is the folder that the line testset in {folder / CONTEST} names, "
+                    f"or without it {folder / 'testset'}"
+                )
             raise TestSetError("testset-not-a-testset", f"{folder}: {said}")
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -30,7 +30,8 @@ def is_parquet(path: Path) -> bool:
         return False
     if path.suffix.lower() in SUFFIXES:
         return True
-    return file_bytes(path, len(MAGIC)) == MAGIC
+    first = file_bytes(path, len(MAGIC) + 1)
+    return first.startswith(MAGIC) and first[len(MAGIC) :] < b" "  # so it is no text
 
 
 def read_parquet(path: Path) -> Columns:

@@ -12,14 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import numpy as np
 import orjson
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from lpirc_testsets.box_corners import coco_from_corners, corners_from_coco, outside
+from lpirc_testsets.box_corners import (
+    coco_from_corners,
+    corners_from_coco,
+    leaving,
+)
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import (
@@ -40,8 +44,7 @@ from lpirc_testsets.writing import ObjectRecord, Record, new_folder, write_recor
 # MPO is Pillow's name for a JPEG that contains further pictures; some cameras and phones write these.
 JPEG_FORMATS = ("JPEG", "MPO")
 COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, while a set is made
-LEAST_FOR_FOLDER = 2
-"""If so many images are all missing, the folder is wrong."""
+LEAST_FOR_FOLDER = 2  # if so many images are all missing, the folder is wrong
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
@@ -71,11 +74,6 @@ class SourceImage:
     origin: Path
     sha256: str = ""
     line: int | None = None
-
-
-def _folder_of(source: SourceImage) -> Path:
-    """Return the folder in which `file` is looked for."""
-    return source.path.parents[len(PurePath(source.file).parts) - 1]
 
 
 def build_test_set(
@@ -229,18 +227,24 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 def _require_some(sources: Sequence[SourceImage]) -> None:
     """Raise TestSetError `import-missing` if no image is there: then another folder of images is meant."""
     of_set = any(one.sha256 for one in sources)  # which has a folder of its own
-    if (
-        of_set
-        or len(sources) < LEAST_FOR_FOLDER
-        or any(is_there(one.path) for one in sources)
-    ):
+    if of_set or len(sources) < LEAST_FOR_FOLDER:
+        return
+    if not all(map(_is_only_missing, sources)):
         return
     first = sources[0]
     sentence = (
-        f"{_folder_of(first)}: none of the {len(sources)} annotated images is in this folder; "
-        f"the first is {shown(first.file)}; give --images the folder that has them"
+        f"{Path(first.path.as_posix().removesuffix(first.file))}: none of the {len(sources)} annotated images is "
+        f"in this folder; the first is {shown(first.file)}; give --images the folder that has them"
     )
     raise TestSetError("import-missing", sentence)
+
+
+def _is_only_missing(source: SourceImage) -> bool:
+    try:
+        contained(source.file)
+        return not is_there(source.path)
+    except (OSError, ValueError):  # which the copying tells
+        return False
 
 
 def _copy_all(
@@ -360,11 +364,11 @@ def _refuse_outside(
         [(made[each.image].width, made[each.image].height) for each in known],
         dtype=np.float64,
     )
-    for index in np.flatnonzero(outside(corners, sizes)):
+    images = np.array([each.image for each in known])
+    for index, box in leaving(corners, sizes, images):
         image = made[known[index].image]
-        box = corners[index].tolist()
         problems.add(
-            f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
+            f"{sources[image.number - 1].origin}: {box} {image.file} "
             f"of {image.width} x {image.height} pixels"
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpirc_testsets.box_corners import outside
+from lpirc_testsets.box_corners import leaving
 from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
@@ -150,10 +150,9 @@ def _check_boxes(
         [size_of.get(number, unknown) for number in truth.image.tolist()],
         dtype=np.float64,
     )
-    for index in np.flatnonzero(outside(truth.boxes, sizes.reshape(-1, 2))):
+    for index, box in leaving(truth.boxes, sizes.reshape(-1, 2), truth.image):
         number = int(truth.image[index])
         width, height = size_of.get(number, unknown)
         problems.add(
-            f"{test_set.ground_truth_path}: box {truth.boxes[index].tolist()} leaves image {number} "
-            f"of {width} x {height} pixels"
+            f"{test_set.ground_truth_path}: {box} {number} of {width} x {height} pixels"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from lpirc_score.cli.number_type import Number
-from referee.cli.usage_advice import CONTEST, needed_options
+from referee.cli.usage_advice import CONTEST, is_test_set, needed_options
 from referee.given_units import as_number, of_unit, too_high, unit_of
 from referee.presence import is_file
 
@@ -114,6 +115,27 @@ class Accuracy(RealNumber):
         if advice := too_high(share):
             self.fail(advice, param, ctx)
         return share
+
+
+class ImageCount(WholeNumber):
+    """The size of the synthetic set; a folder of images is given otherwise."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the number. Fails for what is none, with the option for a folder."""
+        folder = str(value)
+        is_number = re.fullmatch(r"\s*\d+\s*", folder) is not None
+        if not is_number and os.path.isdir(folder):  # noqa: PTH112 - the same on every Python
+            advice = "--testset takes the folder of a test set"
+            if is_test_set(folder):
+                own = f"referee rehearse --testset {shlex.quote(folder)}"
+                advice = f"for a test set of your own, write: {own}"
+            self.fail(f"{folder!r} is a folder, not a number; {advice}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class RunNumber(WholeNumber):

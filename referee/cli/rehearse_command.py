@@ -25,7 +25,7 @@ from referee.cli.home_contest import (
     simulated_meter,
     try_meter,
 )
-from referee.cli.number_types import WholeNumber
+from referee.cli.number_types import ImageCount, WholeNumber
 from referee.cli.output_paths import contest_to_make
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
@@ -74,7 +74,7 @@ BUNDLE_NAME = "bundle.zip"
 
 @click.command(epilog=WHICH_TO_TAKE)
 @click.option(
-    "--images", type=WholeNumber(1), help="Size of the synthetic set; default: 200."
+    "--images", type=ImageCount(1), help="Size of the synthetic set; default: 200."
 )
 @click.option(
     "--window",

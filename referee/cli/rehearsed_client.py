@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from rich.progress import (
 )
 
 from lpirc_score.tasks.words import words_of
+from lpirc_testsets.close_names import closest
 from referee.cli.child_processes import Child
 from referee.cli.home_contest import client_program, contestant, keep_password
 from referee.cli.rehearsal_plan import TEAM, Plan
@@ -42,6 +44,7 @@ CLIENT_LOG = "client.log"
 PLACES = ("url", "team", "password_file", "password")
 PLACE = re.compile(rf"\{{({'|'.join(PLACES)})\}}")
 LIKE_A_PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
+AS_A_PLACE = re.compile(r"(?:--?[\w-]+=)?\{([^\W\d]\w*)\}")
 FOR_A_SHELL = frozenset(("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>"))
 """Words that only a shell takes for more than arguments."""
 # Otherwise a fast client would end before the meter has measured anything.
@@ -67,7 +70,7 @@ def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
         raise click.UsageError(
             f"--client {client!r} is not a command: {error}."
         ) from error
-    _require_places(client)
+    _require_places(client, words)
     if shell := FOR_A_SHELL.intersection(words):
         raise click.UsageError(
             f"--client {client!r} has {min(shell)!r}, which only a shell understands; "
@@ -82,10 +85,14 @@ def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     return (path, *words[1:])
 
 
-def _require_places(client: str) -> None:
-    """Raise UsageError for words in braces that are not replaced."""
+def _require_places(client: str, words: Sequence[str]) -> None:
+    """Raise UsageError for words in braces that are not replaced.
+
+    Within a longer word, as a script for a shell, others than slips may be meant: awk '{print}'.
+    """
+    alone = {found[1] for one in words if (found := AS_A_PLACE.fullmatch(one))}
     for name in LIKE_A_PLACE.findall(client):
-        if name not in PLACES:
+        if name not in PLACES and (name in alone or closest(name, PLACES)):
             places = ", ".join(f"{{{one}}}" for one in PLACES)
             raise click.UsageError(
                 f"--client {client!r} has {{{name}}}, which stands for nothing; what is replaced is {places}."
@@ -99,7 +106,8 @@ def _no_program(name: str) -> str:
     if not is_file(file):
         return f"{sentence}; check its name, and write its path if PATH does not lead to it"
     if file.suffix == ".py":
-        return f"{sentence}; for a file of Python write: --client 'python3 {name} ...'"
+        call = f"python3 {shlex.quote(name)} ..."
+        return f"{sentence}; for a file of Python write: --client {shlex.quote(call)}"
     here = name if "/" in name else f"./{name}"
     if os.access(file, os.X_OK):
         return f"{sentence}; a file in this folder is called as {here}"
@@ -118,7 +126,9 @@ def require_recording(file: Path, testset: Path | None) -> None:
         else:
             prepare(file, testset)
     except ClientError as error:
-        raise RefereeError("bad-recording", f"--replay {error.sentence}") from error
+        is_of_set = testset is not None and error.sentence.startswith(f"{testset}:")
+        option = "--testset" if is_of_set else "--replay"
+        raise RefereeError("bad-recording", f"{option} {error.sentence}") from error
 
 
 def client_arguments(plan: Plan, url: str, password: str) -> list[str]:

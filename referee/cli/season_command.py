@@ -50,6 +50,8 @@ SEASON_MARKS = {
     **MARKS,
     "d": "measured or scored differently from most runs",
 }
+MOST_NAMED = 20
+"""At most so many teams are listed where a name is none of them."""
 KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
 
@@ -104,9 +106,7 @@ def season(
     if not runs:
         raise RefereeError("season-empty", "None of these contests has a finished run.")
     if team and team not in board.history:
-        raise RefereeError(
-            "team-unknown", f"The team {team!r} has no run with a score in this season."
-        )
+        raise _unknown(team, sorted(board.history))
     if testset:
         from referee.season.corrected_truth import changes
 
@@ -129,6 +129,17 @@ def season(
             )
         pins.write(out)
     _print(board, form, team, testset, partial(click.echo, nl=False))
+
+
+def _unknown(team: str, known: list[str]) -> RefereeError:
+    """Return the error for a team without a run that has a score, with the teams that have one."""
+    shown = ", ".join(known[:MOST_NAMED])
+    beyond = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    teams = f" The teams with one are {shown}{beyond}." if known else ""
+    return RefereeError(
+        "team-unknown",
+        f"The team {team!r} has no run with a score in this season.{teams}",
+    )
 
 
 def _print(

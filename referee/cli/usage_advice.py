@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import shlex
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -15,8 +15,11 @@ NAMED_BY_OPTION = ("station", "heat")
 """Parameters whose values people write without their options."""
 OF_WORDS = ("reason", "note", "text")
 """Parameters whose values are several words, which need quotes."""
-_BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
+_BY_CLICK = re.compile(
+    r"Got unexpected extra argument(?P<several>s?) \((?P<given>.*)\)", re.S
+)
 _CONTEST = "folder"
+_LARGEST_PORT = 65535
 CONTEST = "--contest"
 _WEB = ("http://", "https://")
 
@@ -25,7 +28,7 @@ def one_too_many(ctx: click.Context, given: str) -> str:
     """Return the sentence for a surplus argument of a command that has the option --contest."""
     quoted = shlex.quote(given)
     said = f"The argument {given!r} is one too many;"
-    is_folder = Path(given).is_dir()
+    is_folder = os.path.isdir(given)  # noqa: PTH112 - the same on every Python
     named = [one for one in ctx.command.params if one.name in NAMED_BY_OPTION]
     if named and not is_folder:
         ways = " or ".join(f"{one.opts[0]} {quoted}" for one in named)
@@ -44,12 +47,6 @@ def one_too_many(ctx: click.Context, given: str) -> str:
 
 def with_advice(error: click.UsageError) -> click.UsageError:
     """Return the error with what the command takes, for an argument or option too many, and an option missing."""
-    with suppress(OSError):  # of a word that no file can be called: it is too long
-        return _advised(error)
-    return error
-
-
-def _advised(error: click.UsageError) -> click.UsageError:
     ctx = error.ctx
     if ctx is None or isinstance(ctx.command, click.Group):
         return _with_option_behind(error)
@@ -58,7 +55,9 @@ def _advised(error: click.UsageError) -> click.UsageError:
     if isinstance(error, click.MissingParameter):
         return _with_option_shown(error, ctx)
     found = _BY_CLICK.fullmatch(error.message)
-    return error if found is None else _surplus(found["given"], ctx)
+    if found is None:
+        return error
+    return _surplus(found["given"], ctx, are_several=bool(found["several"]))
 
 
 def _with_option_behind(error: click.UsageError) -> click.UsageError:
@@ -118,11 +117,11 @@ def _words(argument: click.Argument, ctx: click.Context) -> set[str]:
     return {str(argument.name).casefold(), shown.casefold()}
 
 
-def _surplus(given: str, ctx: click.Context) -> click.UsageError:
-    several = "s" if " " in given else ""
-    verb = "are" if several else "is one"
-    said = f"The argument{several} {given!r} {verb} too many;"
-    if way := _as_option(ctx, given):
+def _surplus(given: str, ctx: click.Context, *, are_several: bool) -> click.UsageError:
+    said = f"The argument {given!r} is one too many;"
+    if are_several:
+        said = f"The arguments {given!r} are too many;"
+    elif way := _as_option(ctx, given):
         return click.UsageError(f"{said} {way}", ctx)
     takes_arguments = any(isinstance(p, click.Argument) for p in ctx.command.params)
     options = "" if takes_arguments else f" {options_of(ctx)}"
@@ -142,18 +141,28 @@ def _as_option(ctx: click.Context, given: str) -> str:
         if given == name.lstrip("-"):
             return f"an option begins with --: {_call(ctx)} {name}"
         if (
-            (name == "--port" and given.isdecimal())
+            (name == "--port" and _is_port(given))
             or (one.metavar == "URL" and given.startswith(_WEB))
-            or (name == "--testset" and Path(given, "manifest.json").is_file())
+            or (name == "--testset" and is_test_set(given))
         ):
             return f"it is given as: {_call(ctx)} {name} {quoted}"
-    if Path(given).exists():
+    if "://" in given or os.path.exists(given):  # noqa: PTH110 - the same on every Python
         return ""
     for one in ctx.command.params:
         if isinstance(one, click.Option) and isinstance(one.type, FolderToMake):
             new = f"{max(one.opts, key=len)} {shlex.quote(given)}"
             return f"a new folder is given as: {_call(ctx)} {new}"
     return ""
+
+
+def _is_port(given: str) -> bool:
+    return bool(re.fullmatch("[0-9]{1,5}", given)) and int(given) <= _LARGEST_PORT
+
+
+def is_test_set(given: str) -> bool:
+    """Return True for the path of a folder that has the manifest of a test set."""
+    manifest = Path(given, "manifest.json")
+    return os.path.isfile(manifest)  # noqa: PTH113 - the same on every Python
 
 
 def _form(ctx: click.Context) -> str:

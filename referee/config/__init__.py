@@ -68,7 +68,7 @@ SINGLE_TABLES: Mapping[str, type[Any]] = {
 NUMBERS_OF_MEANING = {"publish_by": PUBLISH_BY}
 _UNQUOTED = re.compile(r"true|false|\d{1,9}(\.\d{1,9})?")
 EMPTY = (
-    "it is empty; take it from a backup, which makes a new folder: "
+    "it has no settings; take it from a backup, which makes a new folder: "
     "referee restore BACKUP.zip NEW_FOLDER"
 )
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")

@@ -115,7 +115,7 @@ def _unknown_columns(columns: Sequence[str], head: str) -> Iterator[str]:
         form = _delimiter(head).join(COLUMNS)
         yield f"its first line must be: {form}{has}; further columns are not read"
         return
-    if any("password" in name for name in others):
+    if {"password", "passwords"} & {*others}:
         yield "its passwords are not read, as each team gets a new one; remove their column"
     for name in others:
         meant = closest(name, COLUMNS)

@@ -5,6 +5,7 @@ A journal that missed writes is restarted once its disk answers and no run is op
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import signal
@@ -24,6 +25,7 @@ from referee.journal.beats import BEAT_S, Beat, write_beat
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import Claim, own_claim, own_epoch, require_current
 from referee.journal.place import behind_text, is_shared, journal_folder
+from referee.store.journaling import LOCK_NAME
 from referee.store.records import RunState
 
 logger = logging.getLogger(__name__)
@@ -141,6 +143,7 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
     """Raise RefereeError unless a journal outside the contest folder answers and accepts this contest as its writer.
 
     Raises `journal-missing` if nothing is mounted there: a new folder on this host's own disk would be no second copy.
+    Raises `journal-stalled` if the disk does not answer, or another process of this host still waits for it.
     """
     config = contest.config
     if not is_shared(config):
@@ -149,11 +152,28 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
     claim = partial(
         own_epoch, journal, contest.folder, contest=contest.id, version=version, utc=now
     )
+    disk = JournalDisk(journal, config.journal.deadline_s)
     try:
-        JournalDisk(journal, config.journal.deadline_s).do(claim)
+        disk.do(partial(_alone, contest.folder / LOCK_NAME, claim))
+    except JournalStalled as error:
+        words = (
+            f"The journal's disk at {journal} has not answered for {config.journal.deadline_s:.1f} s, or another "
+            "process of this host still waits for it. Check the mount of that disk, and try again."
+        )
+        raise RefereeError(error.code, words) from error
     except OSError as error:
         words = f"The journal's folder {journal} cannot be used ({error.strerror}); mount its disk, or make the folder."
         raise RefereeError("journal-missing", words) from error
+
+
+def _alone(lock: Path, claim: Callable[[], Claim]) -> Claim:
+    """Claim once no other work of this host is under way on the journal's disk.
+
+    Opening the contest may have claimed the epoch without waiting for the end; that work holds the lock until then.
+    """
+    with lock.open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        return claim()
 
 
 def require_not_superseded(folder: Path) -> None:

@@ -46,6 +46,7 @@ PAGES = {
     "admin": "/operator/",
     "console": "/operator/",
     "settings": "/operator/settings/",
+    "setup": "/operator/settings/",
     "board.csv": "/board.json",
     "leaderboard.json": "/board.json",
     "standings.json": "/board.json",

@@ -12,7 +12,7 @@ WITHOUT_COMMAND = re.compile(
 
 REFUSALS = {
     "team-exists": "“New password” beside it gives one.",
-    "attempts-used": "To allow it here, tick “Even if the team has used its attempts”.",
+    "attempts-used": "To allow it here, tick “Even if a team has used its attempts”.",
 }
 """What to do about a refusal on the pages, by its code."""
 

@@ -191,7 +191,10 @@ def text_in(document: dict[str, object], key: str, default: str | None) -> str:
         raise RefereeError("bad-json", f"The text {key!r} is blank; write one.")
     if isinstance(value, int | float | list | dict):  # the value may be a password
         kind = _KINDS[type(value)]
-        sentence = f"The JSON body's {key!r} is {kind}, and a text is needed; put it in quotes."
+        advice = (
+            ', as in "yes" or "no".' if kind == _KINDS[bool] else "; put it in quotes."
+        )
+        sentence = f"The JSON body's {key!r} is {kind}, and a text is needed{advice}"
         raise RefereeError("bad-json", sentence)
     if not isinstance(value, str) or not _is_unicode(value):
         sentence = f"The JSON body needs a text {key!r}{_instead(document, key)}."

@@ -63,6 +63,10 @@ def folder(tmp_path: Path) -> Path:
         (("secret", "one"), "FIRST_IMAGE is 'one', not a whole number from 1"),
         (("secret", "0"), "FIRST_IMAGE is '0', not a whole number from 1"),
         (("secret", "-1"), "FIRST_IMAGE is '-1', not a whole number from 1"),
+        (
+            ("secret", "1" * 5000),
+            f"FIRST_IMAGE is '{'1' * 98}, not a whole number from 1",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_sentence_before_the_log_in(
@@ -83,17 +87,35 @@ def test_a_wrong_argument_is_one_sentence_before_the_log_in(
         "http://board:99999",
         "http://board:0",
         "http://bo ard:8080",
-        "http://alpha@board:8080",
+        "http://alpha:secret@board:8080",
         "http://board:8080/v1",
+        "http://a..b:1",
+        f"http://{'a' * 64}:1",
+        f"http://board:{'1' * 5000}",
     ],
+    ids=lambda url: url[:20],
 )
 def test_a_wrong_url_is_one_sentence(folder: Path, url: str) -> None:
     done = ran(folder, url, "alpha", "secret")
     assert done.returncode == 1
-    assert (
-        done.stderr
-        == f"client: {url!r} is not a referee's URL; write http://host:port\n"
-    )
+    shown = url.replace("http://alpha:secret@", "...@")
+    told = f"client: {shown!r:.99} is not a referee's URL; write http://host:port\n"
+    assert done.stderr == told
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "path"),
+    [
+        ("HTTP://Board:8080", "Board", 8080, ""),
+        ("http://board/2026/", "board", 80, "/2026"),
+        ("https://[::1]", "::1", 443, ""),
+    ],
+)
+def test_a_sound_url_has_a_host_a_port_and_perhaps_a_path(
+    url: str, host: str, port: int, path: str
+) -> None:
+    address_in = runpy.run_path(str(CLIENT))["address_in"]
+    assert address_in(url)[1:] == (host, port, path)
 
 
 def test_a_blank_at_the_url_and_a_byte_order_mark_do_not_count(
@@ -114,6 +136,16 @@ def test_a_team_and_a_password_file_in_the_wrong_order_are_told(
         f"TEAM is a file: it and PASSWORD_FILE seem to be swapped; {FORM}\n"
     )
     assert referee.requests == {}
+
+
+def test_a_team_with_a_name_too_long_for_a_file_is_no_traceback(folder: Path) -> None:
+    done = ran(
+        folder, "http://board:8080", "\N{LATIN SMALL LETTER E WITH ACUTE}" * 200, "none"
+    )
+    assert done.stderr == (
+        "client: PASSWORD_FILE cannot be read: No such file or directory; name the file "
+        f"whose first line is the team's password; {FORM}\n"
+    )
 
 
 def test_options_are_told_the_form(referee: Referee, folder: Path) -> None:

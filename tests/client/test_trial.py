@@ -228,7 +228,7 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
     code, told, _ = check("right", images="set/images")
     assert code == 0
     assert "ids are not checked; to give them to the detector: --images set\n" in told
-    (folder / "names.txt").write_text("red-disc\n")
+    (folder / "names.txt").write_text("[red]-disc\n")
     code, told, _ = check("right", "--categories", "names.txt", images="set/images")
     assert code == 1
     assert "ids not checked" not in told
@@ -258,6 +258,9 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
             "set",
             "ground_truth.json: it is JSON; write one name per line, or give ",
         ),
+        (["--categories", "names.jsonl"], "set", "names.jsonl: it is JSON; write one"),
+        (["--categories", "slip.json"], "set", "slip.json: it is JSON; write one name"),
+        (["--categories", "bare.json"], "set", "bare.json: it is JSON; write one name"),
     ],
 )
 def test_what_cannot_be_read_is_named(
@@ -269,6 +272,9 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     (folder / "not_jpeg").mkdir(exist_ok=True)
     (folder / "not_jpeg" / "a.jpg").write_text("GIF89a")
+    (folder / "names.jsonl").write_text('{"id": 1, "name": "cat"}\n' * 2)
+    (folder / "slip.json").write_text('{\n  "images": [\n  ],,\n}\n')
+    (folder / "bare.json").write_text("[\n  cat,\n]\n")
     code, told, said = check("right", *more, images=images)
     assert code == 1
     assert told == ""

@@ -155,7 +155,10 @@ def test_all_problems_are_reported_at_once(
     assert "text.jpg: is not an image" in text
     assert "empty.jpg: is empty" in text
     assert "drawing.jpg: is PNG, not JPEG" in text
-    assert "box [30.0, 20.0, 49.0, 24.0] leaves image b.jpg" in text
+    assert (
+        "box [30.0, 20.0, 49.0, 24.0] (left, top, right, bottom), number 1 of its image, leaves image b.jpg"
+        in text
+    )
     assert "category_id 99" in text
     assert "image_id 12345" in text
     assert "inverted" in text
@@ -222,3 +225,16 @@ def test_a_folder_with_none_of_the_images_is_told_in_one_sentence(
     with pytest.raises(TestSetError, match=said) as caught:
         import_coco(coco_source.write(), other, coco_source.out)
     assert caught.value.sentence.endswith("give --images the folder that has them")
+
+
+@pytest.mark.parametrize(
+    "file", ["/nope/{}.jpg", "../{}.jpg", "C:\\{}.jpg", "a" * 300 + "{}", "ä" * 200 + "{}"]
+)  # fmt: skip
+def test_a_folder_is_not_blamed_for_the_names_of_its_images(
+    coco_source: CocoSource, file: str
+) -> None:
+    for number, image in enumerate(coco_source.document["images"]):
+        image["file_name"] = file.format(number)
+    told = problems(coco_source)
+    assert "none of the" not in told
+    assert len(told.splitlines()) >= 3

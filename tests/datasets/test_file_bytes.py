@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from lpirc_testsets import TestSetError, import_labels
-from lpirc_testsets.file_bytes import file_bytes, read_text, require_regular
+from lpirc_testsets.file_bytes import (
+    file_bytes,
+    no_such_file,
+    read_text,
+    require_regular,
+)
 from lpirc_testsets.folder import sha256_of
+from lpirc_testsets.parquet_tables import is_parquet
 
 
 def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
@@ -79,6 +85,9 @@ def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(tmp_path: Path) -> 
         (b"PK\x03\x04\x14\0 manifest.dsse.json", "it is the bundle of a run; `referee"),
         (b"PAR1\x15\0", "it is Parquet; in Python, pandas.read_parquet("),
         (b"\x1f\x8b\x08\0", "it is compressed by gzip; unpack it with gunzip"),
+        (b"BZh91AY&SY\xa0", "it is compressed by bzip2; unpack it with bunzip2"),
+        (b"%PDF-1.7\n%", "it is a PDF document; save its table as CSV in UTF-8"),
+        (b"SQLite format 3\0\x10", "it is an SQLite database; save its table as CSV"),
         (b"\xff\xd8\xff\xe0", "it is a JPEG image; give a file of text"),
         (b"\x80\x04\x95\x03", "it is a pickle of Python"),
         (b"\x1c\0\0\0TFL3\x14\0", "it is no text but a binary file, such as a model"),
@@ -97,6 +106,16 @@ def test_a_file_that_is_no_text_is_called_what_it_is(
     assert '"FILE"' not in refused.value.sentence
 
 
+@pytest.mark.parametrize("name", ["BZh_1", "BZh9", "%PDF_1", "PAR1", "SQLite format 3"])
+def test_a_text_that_begins_with_the_letters_of_another_kind_is_read(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "given"
+    path.write_text(f"{name}.jpg,1,0.5\n")
+    assert read_text(path) == f"{name}.jpg,1,0.5\n"
+    assert not is_parquet(path)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -112,3 +131,8 @@ def test_a_missing_file_is_told_with_the_one_that_may_be_meant(
     with pytest.raises(TestSetError) as refused:
         read_text(tmp_path / given)
     assert refused.value.sentence == f"{tmp_path / given}: {told.format(tmp_path)}"
+
+
+def test_a_folder_that_cannot_be_listed_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("a file")
+    assert no_such_file(tmp_path / "folder" / "x") == "no such file; check the path"

@@ -26,10 +26,12 @@ from lpirc_testsets import Problems
         ),
         (
             (
-                "x.xml: box [1.0, 2.0] leaves image d.jpg of 40 x 30 pixels",
-                "y.xml: box [3.5, 2.0] leaves image e.JPEG of 9 x 8 pixels",
+                "x.xml: box [1.0, 2.0] (left, top, right, bottom), number 3 of its image, "
+                "leaves image d.jpg of 40 x 30 pixels",
+                "y.xml: box [3.5, 2.0] (left, top, right, bottom), number 14 of its image, "
+                "leaves image e.JPEG of 9 x 8 pixels",
             ),
-            "box ... leaves image ... of ... pixels",
+            "box ... (left, top, right, bottom), number ... of its image, leaves image ... of ... pixels",
         ),
         (
             (

@@ -100,8 +100,8 @@ def test_every_wrong_object_is_reported_with_its_value(test_set: TestSet) -> Non
     found = check(test_set.folder)
     text = "\n".join(found)
     assert "ground_truth.json: SHA-256" in text
-    assert "[90.0, 0.0, 99.0, 9.0] leaves image" in text
-    assert "[-1.0, 0.0, 8.0, 9.0] leaves image" in text
+    assert "[90.0, 0.0, 99.0, 9.0] (left, top, right, bottom), number " in text
+    assert "[-1.0, 0.0, 8.0, 9.0] (left, top, right, bottom), number " in text
     assert "inverted" in text
     assert "category_id 77" in text
     assert "its categories are not those" in text

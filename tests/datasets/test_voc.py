@@ -175,7 +175,7 @@ def test_all_problems_are_reported_at_once(
         "c.xml: object 1: 'ant': box [9.0, 1.0, 2.0, 2.0] is inverted",
         "c.xml: object 2: <ymin> '?' is not a finite number",
         "d.jpg: is 40 x 30 pixels",
-        "e.xml: box [1.0, 1.0, 42.0, 2.0] leaves image e.jpg",
+        "e.xml: box [1.0, 1.0, 42.0, 2.0] (left, top, right, bottom), number 1 of its image, leaves image e.jpg",
         "f.xml: object 1: 'ant': <bndbox> is missing",
         "f.xml: object 2: <name> '' is not a name",
         "g.xml: object 1: 'ant': difficult '2'",

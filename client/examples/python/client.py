@@ -3,13 +3,13 @@
 
 A referee with a certificate of its own: SSL_CERT_FILE=cert.pem python3 client.py https://...
 
-LINKS is a file to which the links of the contest's log are appended, as the answers to posts have them. They show later
-that nobody was told another history (docs/receipts.md of the project).
+LINKS is a file for the links of the contest's log, which show that nobody was told another history (docs/receipts.md).
 """
 
 import http.client
 import io
 import json
+import os
 import re
 import ssl
 import struct
@@ -18,6 +18,7 @@ import time
 import uuid
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -36,7 +37,9 @@ NO_ANSWER_HINT = "; check address and port, and whether the referee is running"
 FORM = "the form is: python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE [LINKS]]"
 FILE_HINT = "name the file whose first line is the team's password"
 SWAPPED = "TEAM is a file: it and PASSWORD_FILE seem to be swapped"
-URL = re.compile(r"(https?)://([\w.-]+|\[[\w.:%]+\])(?::(\d+))?/?")
+URL = re.compile(
+    r"(?i)(https?)://([\w.-]+|\[[\w.:%]+\])(?::(\d{1,5}))?((?:/(?!v1)[a-z0-9_.-]+)*)/?"
+)
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
@@ -44,8 +47,7 @@ def detect(jpeg: bytes, categories: List[Dict[str, Any]]) -> Any:
     """Replace this: return (category id, confidence, xmin, ymin, xmax, ymax) for each object, in inclusive pixels.
 
     In a contest of another task: return what its JSON has for an image, without the image, such as {"classes": [3]}, or
-    a list of such items. This one reports one object of the first category, as large as the image, whose size it reads
-    in the JPEG header.
+    a list of such items. This one reports an object of the first category, as large as the JPEG header says.
     """
     width, height = jpeg_size(jpeg)
     return [(categories[0]["id"], 0.5, 0, 0, width - 1, height - 1)]
@@ -96,7 +98,7 @@ class Referee:
     def __init__(
         self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S
     ) -> None:
-        kind, host, port = address_in(url)
+        kind, host, port, self._base = address_in(url)
         self._connection = kind(host, port, timeout=timeout_s)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
@@ -133,7 +135,7 @@ class Referee:
         self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]
     ) -> bytes:
         try:
-            self._connection.request(method, path, body, headers)
+            self._connection.request(method, self._base + path, body, headers)
             answer = self._connection.getresponse()
             content: bytes = answer.read()
         except ssl.SSLError as error:
@@ -287,9 +289,7 @@ def images(referee: Referee, first: int, last: int) -> Iterator[Tuple[int, bytes
             yield from batch
 
 
-def run(
-    url: str, team: str, password: str, first: int, links: Optional[Path] = None
-) -> None:
+def run(url: str, team: str, password: str, first: int, links: Optional[Path]) -> None:
     """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
     done = first - 1
@@ -297,7 +297,6 @@ def run(
     session = login(url, window, team, password)
     token = session["token"]
     last = session["images"]
-    categories = session["categories"]
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
     if first > last:
         # A log-out would close the run for good.
@@ -308,7 +307,7 @@ def run(
     posting.links = None if links is None else Links(links)
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
-            rows += form.of_image(number, detect(jpeg, categories))
+            rows += form.of_image(number, detect(jpeg, session["categories"]))
             is_end = number == last or window.left_s < NEAR_END_S
             if is_end or number - done >= POST_EVERY:
                 posting.post(form.path, form.kind, form.body(rows))
@@ -327,31 +326,32 @@ def run(
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
 
 
-def address_in(url: str) -> Tuple[Any, str, Optional[int]]:
-    """Return the kind of connection, the host and the port of a referee's URL; exit if it is none."""
-    parts = URL.fullmatch(url.strip())
-    if parts is None or int(parts[3] or 80) not in range(1, 65536):
-        sys.exit(f"client: {url!r} is not a referee's URL; write http://host:port")
-    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-    return kinds[parts[1]], parts[2].strip("[]"), int(parts[3]) if parts[3] else None
+def address_in(url: str) -> Tuple[Any, str, int, str]:
+    """Return the kind of connection, host, port and path of a referee's URL; exit if it is none."""
+    got = URL.fullmatch(url.strip())
+    with suppress(UnicodeError):  # of a host with an empty label, or a long one
+        if got and got[2].encode("idna") and 0 < int(got[3] or 80) < 65536:
+            kind = getattr(http.client, f"{got[1].upper()}Connection")
+            return kind, got[2].strip("[]"), int(got[3] or kind.default_port), got[4]
+    url = re.sub(r"(?s)\A.*@", "...@", url)  # a password is not shown
+    sys.exit(f"client: {url!r:.99} is not a referee's URL; write http://host:port")
 
 
 def password_in(team: str, name: str) -> str:
     """Return the first line of the file; exit if there is none."""
     try:
-        password = Path(name).read_text("utf-8-sig").partition("\n")[0]
+        line = Path(name).read_text("utf-8-sig").partition("\n")[0]
     except (OSError, ValueError) as error:
-        hint = SWAPPED if Path(team).is_file() else FILE_HINT
+        hint = SWAPPED if os.path.isfile(team) else FILE_HINT  # noqa: PTH113 - Path raises for a long name
         why = f"cannot be read: {reason_of(error)}; {hint}; {FORM}"
         sys.exit(f"client: PASSWORD_FILE {why}")
-    named = f"client: PASSWORD_FILE {name}"
-    return password or sys.exit(f"{named}: its first line is empty")
+    return line or sys.exit(f"client: PASSWORD_FILE {name}: its first line is empty")
 
 
 def number_in(text: str) -> int:
     """Return FIRST_IMAGE as a number from 1; exit if it is none."""
-    if not (text.isdecimal() and int(text) > 0):
-        sys.exit(f"client: FIRST_IMAGE is {text!r}, not a whole number from 1")
+    if not (text.isdecimal() and len(text) < 19 and int(text) > 0):
+        sys.exit(f"client: FIRST_IMAGE is {text!r:.99}, not a whole number from 1")
     return int(text)
 
 

@@ -281,16 +281,23 @@ def _settings_in(kind: str, path: Path) -> dict[str, Any]:
         why = f"cannot be read: {error.strerror}"
     except ValueError as error:
         why += f": {error}"
+    except RecursionError:
+        why = "its lists or tables are nested too deeply"
     else:
         if isinstance(table, dict) and _are_settings(table):
             return table
-        has = f"{', '.join(table):.60}" if isinstance(table, dict) else "a list"
+        has = f"{', '.join(table):.60}" if isinstance(table, dict) else _kind(table)
         named = f"--detector {kind}:MODEL{runtimes.SUFFIXES[kind]}"
         why = (
             f"it is read as the settings of a model ({', '.join(KEYS)}), but has {has}; "
             f"if it is something else, name the model's own file: {named}"
         )
     raise ModelError("bad-settings", f"{path}: {why}")
+
+
+def _kind(value: Any) -> str:
+    """Return what a JSON value that is no table is."""
+    return "a list" if isinstance(value, list) else f"{value!r:.60} alone"
 
 
 def _are_settings(table: dict[str, Any]) -> bool:

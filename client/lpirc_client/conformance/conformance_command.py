@@ -15,7 +15,7 @@ from lpirc_client.conformance.referee_checks import Checks
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError
 from lpirc_client.files import require_apart, write_atomically
-from lpirc_client.referee_url import LARGEST_PORT
+from lpirc_client.referee_url import LARGEST_PORT, LONGEST_PORT
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import task_from
 
@@ -67,7 +67,8 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
 
 def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
     host, _, port = options.proxy.rpartition("://")[2].rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port) <= LARGEST_PORT):
+    is_number = port.isascii() and port.isdigit() and len(port) <= LONGEST_PORT
+    if not is_number or int(port) > LARGEST_PORT:
         options.refuse_usage(
             f"--proxy {options.proxy}: {port!r} is not a port; write 8081 or 0.0.0.0:8081"
         )

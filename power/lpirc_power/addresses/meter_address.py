@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -298,18 +299,23 @@ def _names_folder(address: str) -> bool:
 
 
 def _names_file(address: str) -> bool:
-    path = Path(address)
+    is_named_so = Path(address).suffix.lower() in _ENDINGS_OF_FILES
+    return _is_file(address) or (":" not in address and is_named_so)
+
+
+def _is_file(address: str) -> bool:
     with contextlib.suppress(OSError):
-        if path.is_file() and not address.startswith("/dev/"):
-            return True
-    return ":" not in address and path.suffix.lower() in _ENDINGS_OF_FILES
+        return Path(address).is_file() and not address.startswith("/dev/")
+    return False
 
 
 def _file_given(address: str) -> MeterAddressError:
     """Return the error for a file in place of an address: perhaps a recording, which is not measured."""
+    verb = "is" if _is_file(address) else "looks like"
+    file = shlex.quote(address)
     return wrong(
         address,
-        f"It is the name of a file: `meter check {address}` and `meter report {address}` read recordings, and "
+        f"It {verb} the name of a file: `meter check {file}` and `meter report {file}` read recordings, and "
         "`meter --help` lists the forms of an address.",
     )
 

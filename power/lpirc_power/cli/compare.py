@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +26,8 @@ from lpirc_power.comparison.comparison_report import (
     comparison_lines,
     wrong_names,
 )
-from lpirc_power.measurement_files.any_measurement import Stated
+from lpirc_power.foreign.foreign_recording import lacks_times
+from lpirc_power.measurement_files.any_measurement import Stated, is_own
 from lpirc_power.page.comparison_page import comparison_page
 from lpirc_power.report.reading_facts import lines
 
@@ -151,6 +154,8 @@ def compare(
         )
     energies = Compared(mark or "", is_above_idle)
     choice = Choice(energies, is_incomplete_taken)
+    if stated.reader.interval_s is not None:
+        stated = _of_several([*of_first, *of_second], stated)
     first = side_in_files(names[0], of_first, stated, choice)
     second = side_in_files(names[1], of_second, stated, choice)
     require_different(first, second, [*of_first, *of_second])
@@ -169,6 +174,14 @@ def compare(
         return
     written = lines({"page": str(output)}) if output is not None else []
     click.echo("\n".join([*comparison_lines(found), *written]))
+
+
+def _of_several(files: Sequence[Path], stated: Stated) -> Stated:
+    """Return what is stated, its interval of the files without times, if there is one; else it is refused."""
+    reader = stated.reader
+    foreign = [one for one in files if reader.columns or not is_own(one)]
+    is_of_several = any(lacks_times(one, reader) for one in foreign)
+    return replace(stated, reader=replace(reader, is_of_several=is_of_several))
 
 
 def _sides(

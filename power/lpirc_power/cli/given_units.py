@@ -7,9 +7,11 @@ from typing import Final
 
 _GIVEN: Final = re.compile(r"([+-]?\d{1,9}(?:[.,]\d{1,9})?)\s*([A-Za-z\u00b5%]*)")
 _PARTS: Final = re.compile(
-    r"(?:(\d{1,9})\s*h[a-z]*)?\s*(?:(\d{1,9})\s*m[a-z]*)?\s*(?:(\d{1,9})\s*s[a-z]*)?"
+    r"(?:(\d{1,9})\s*h(?:rs?|ours?)?)?\s*"
+    r"(?:(\d{1,9})\s*m(?:in(?:ute)?s?)?)?\s*"
+    r"(?:(\d{1,9})\s*s(?:ec(?:ond)?s?)?)?"
 )
-"""A time in hours, minutes and seconds: 1h30m, 1m30s, 1 min 30 s."""
+"""A time in hours, minutes and seconds: 1h30m, 1m30s, 1 min 30 s. Thousandths, ms, are none of these."""
 _CLOCK: Final = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)")
 _TIMES: Final = {
     "ms": 0.001,

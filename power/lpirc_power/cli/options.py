@@ -31,7 +31,8 @@ class WholeNumber(click.IntRange):
             int(value)
         except (TypeError, ValueError):
             port = re.fullmatch(r".*:(\d{1,5})/?", str(value))
-            hint = f"; write {port[1]}" if port else ""
+            most = math.inf if self.max is None else self.max
+            hint = f"; write {port[1]}" if port and int(port[1]) <= most else ""
             self.fail(f"{value!r} is not a whole number{hint}.", param, ctx)
         return super().convert(value, param, ctx)
 

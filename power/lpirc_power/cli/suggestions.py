@@ -48,11 +48,21 @@ def _otherwise(name: str, context: click.Context) -> str:
         return f" Write it without {name}: {' '.join(form)}"
     if name in OUTPUTS and any(one.name == "as_json" for one in options):
         return f" The output goes to the terminal; to keep it in a file, write > FILE in place of {name} FILE."
-    if isinstance(context.command, click.Group):
+    if _takes(context, name):
         return (
             f" Options stand behind the command: {context.command_path} COMMAND {name}"
         )
     return f" The options are {options_of(context)}."
+
+
+def _takes(context: click.Context, name: str) -> bool:
+    """Return True if this is a group, and a command of it has an option of this name."""
+    group = context.command
+    if not isinstance(group, click.Group):
+        return False
+    commands = [group.get_command(context, one) for one in group.list_commands(context)]
+    options = [option for one in commands if one for option in one.params]
+    return any(name in (*one.opts, *one.secondary_opts) for one in options)
 
 
 def options_of(context: click.Context) -> str:

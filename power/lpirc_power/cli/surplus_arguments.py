@@ -10,7 +10,9 @@ import click
 from lpirc_power.cli.suggestions import options_of
 
 LONGEST = 60
-_BY_CLICK = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)", re.S)
+_BY_CLICK = re.compile(
+    r"Got unexpected extra (?P<noun>arguments?) \((?P<given>.*)\)", re.S
+)
 _JSON = "as_json"
 
 
@@ -24,9 +26,8 @@ def with_form(error: click.UsageError) -> click.UsageError:
     if context.params.get(_JSON) and given.lower().endswith(".json"):
         words = f"--json takes no value, and prints the document; write --json > {shlex.quote(given)}"
         return click.UsageError(words, context)
-    are_several = " " in given
-    argument = "arguments" if are_several else "argument"
-    verb = "are" if are_several else "is one"
+    argument = found["noun"]
+    verb = "are" if argument == "arguments" else "is one"
     shown = given if len(given) <= LONGEST else f"{given[:LONGEST]}..."
     arguments = [
         one.make_metavar(context)

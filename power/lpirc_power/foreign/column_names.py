@@ -198,6 +198,12 @@ def _plain(text: str) -> str:
     return " ".join(re.split(r"[\W_]+", text.casefold())).strip()
 
 
+def are_places(columns: str) -> bool:
+    """Return True if every column is named by its place: the file then has no heading."""
+    named = [one.partition("=")[2].strip() for one in columns.split(",") if one.strip()]
+    return bool(named) and all(one.isdecimal() for one in named)
+
+
 def asked_columns(asked: str, heads: Sequence[str]) -> list[Column]:
     """Return the columns of `--columns`, such as "power:mW=Load,time=Stamp"; a number names a place from 1.
 

@@ -17,6 +17,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.foreign.cell_values import sized
 from lpirc_power.foreign.column_names import (
     Column,
+    are_places,
     asked_columns,
     option_by_unit,
     plain_name,
@@ -75,12 +76,16 @@ class ForeignRecording:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a person says that the file is to be read; the defaults read what they can by the heads."""
+    """How a person says that the file is to be read; the defaults read what they can by the heads.
+
+    An interval contradicts the times that a file has, unless it is said of several files: then of those without times.
+    """
 
     columns: str = ""
     interval_s: float | None = None
     is_dc: bool = False
     decimal: str | None = None
+    is_of_several: bool = False
 
 
 def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
@@ -89,12 +94,13 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     Raises MeterError, naming file, line and value: those of `read_table` and `times_of`, `recording-columns` (no power,
     no time, two columns for one, an unknown column), `recording-value` (a cell that is no number).
     """
-    has_head = not _are_places(reader.columns)
+    has_head = not are_places(reader.columns)
     table = read_table(path, has_head=has_head)
     columns = _columns(table, reader)
     table, signed = _with_decimal_sign(table, columns, reader)
     date = columns.get("date")
-    if "time" in columns and reader.interval_s is not None:
+    is_interval_of_this = reader.interval_s is not None and not reader.is_of_several
+    if "time" in columns and is_interval_of_this:
         raise MeterError(
             "recording-columns",
             f"{path} has times of its own, in the column {columns['time'].head!r}; leave --interval out.",
@@ -127,6 +133,12 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
         _stretches(table, columns.get("mark"), times),
         holds,
     )
+
+
+def lacks_times(path: Path, reader: Reader) -> bool:
+    """Return True if a file has no column of times. Raises MeterError: those of reading its table and columns."""
+    table = read_table(path, has_head=not are_places(reader.columns))
+    return "time" not in _columns(table, reader)
 
 
 def _completed(values: dict[str, Floats]) -> list[str]:
@@ -167,12 +179,6 @@ def _with_decimal_sign(
 def _cells_of(table: ForeignTable, column: Column) -> list[Cell]:
     place = column.place
     return [Cell(line, column.head, row[place]) for line, row in table.rows]
-
-
-def _are_places(columns: str) -> bool:
-    """Return True if every column is named by its place: the file then has no heading."""
-    named = [one.partition("=")[2].strip() for one in columns.split(",") if one.strip()]
-    return bool(named) and all(one.isdecimal() for one in named)
 
 
 def _columns(table: ForeignTable, reader: Reader) -> dict[str, Column]:

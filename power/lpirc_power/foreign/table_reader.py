@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,11 @@ from lpirc_power.recording import require_file
 SEPARATORS: Final = (";", "\t", ",", "|")
 LONGEST_PREAMBLE: Final = 60
 """Lines in which the heading is looked for; programs write a few about the meter before it."""
+LONGEST_PARTED: Final = 200
+"""Characters of a line in which blanks between values are looked for."""
 LARGEST_BYTES: Final = 512 * 1024 * 1024
+_IN_GROUPS: Final = re.compile(r"[1-9]\d{0,2}(\s\d{3})+([.,]\d+)?", re.ASCII)
+"""A number whose thousands are parted by blanks."""
 PTD_TIME: Final = "Time"
 PTD_POWER: Final = "Watts"
 """Names of the time and of the power in a log of PTDaemon, whose rows name their own columns."""
@@ -215,17 +220,36 @@ def _heading_of_one(
     """
     for place, (_, line) in enumerate(filled[:LONGEST_PREAMBLE]):
         known = recognized(0, line.strip().strip('"'))
+        if known is None or known.quantity != "power":
+            continue
         below = [text.replace(",", ".", 1) for _, text in filled[place:]]
-        if known and known.quantity == "power" and _is_one_column([line, *below]):
+        if _is_one_column([line, *below]):
             return ";", place
     if not _is_one_column([line for _, line in filled]):
         return None
+    begun = filled[:LONGEST_PREAMBLE]
+    parted = [one for one in begun if _has_values_between_blanks(one[1])]
+    are_thousands = all(_IN_GROUPS.fullmatch(text.strip()) for _, text in parted)
+    if 2 * len(parted) > len(begun) and not are_thousands:
+        place, text = parted[0]
+        raise MeterError(
+            "recording-format",
+            f"{path}, line {place}: blanks stand between the values of {text.strip()[:60]!r}; write commas there.",
+        )
     first, text = filled[0]
     raise MeterError(
         "recording-format",
         f"{path}, line {first}: {text.strip()[:60]!r} does not name the power, and the file has one column. If that is "
         "the power in watts, say so, and how many seconds the readings are apart: --columns power=1 --interval 1.",
     )
+
+
+def _has_values_between_blanks(line: str) -> bool:
+    """Return True for several values, but not for a date with its clock."""
+    words = line[:LONGEST_PARTED].split()
+    if any(is_date(one) or clock_s(one) is not None for one in words):
+        return False
+    return sum(map(_is_value, words)) > 1
 
 
 def _first_of_table(path: Path, filled: Sequence[tuple[int, str]]) -> tuple[str, int]:
@@ -307,8 +331,15 @@ def _parted(
     if heads and not heads[-1]:
         heads = heads[:-1]
         rows = [(line, _without_last(row, len(heads))) for line, row in rows]
-    unlike = [line for line, row in rows if len(row) != len(heads)]
+    unlike = [(line, len(row)) for line, row in rows if len(row) != len(heads)]
     if len(unlike) > max(1, len(rows) // 2):
+        line, count = unlike[0]
+        if {count} == {one for _, one in unlike}:
+            raise MeterError(
+                "recording-value",
+                f"{path}: its heading has {len(heads)} cells, its lines have {count} (line {line}); a separator is "
+                "missing, or too many.",
+            )
         raise _unreadable(
             path,
             "it is no table, since most of its lines have not as many cells as the first",

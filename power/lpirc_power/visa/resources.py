@@ -26,7 +26,7 @@ _USB: Final = re.compile(
 _USB_WITHOUT_SERIAL: Final = re.compile(
     r"USB\d*::[^:\s]+::[^:\s]+::INSTR", re.IGNORECASE
 )
-_GPIB: Final = re.compile(r"GPIB\d*::(?:[12]?\d|30)(::\d+)?(::INSTR)?", re.IGNORECASE)
+_GPIB: Final = re.compile(r"GPIB\d*::0*(?:[12]?\d|30)(::\d+)?(::INSTR)?", re.IGNORECASE)
 _SERIAL: Final = re.compile(r"ASRL(\d+|/[^\s:?@]+)(::INSTR)?", re.IGNORECASE)
 _COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{1,3}){3}")
 _BAUD: Final = re.compile(r"baud=(\d+)")

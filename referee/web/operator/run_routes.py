@@ -89,6 +89,8 @@ def arm() -> tuple[Response, int]:
             )
     except AttemptsUsed as error:
         at = f" --station {shlex.quote(station)}" if station else ""
+        at += f" --heat {shlex.quote(heat)}" if heat else ""
+        at += f" --extra-time {extra}" if extra_s else ""
         command = f'referee run arm {shlex.quote(team)}{at} --anyway --reason "…"'
         raise error.allowed_by(command) from error
     except MeterError as error:

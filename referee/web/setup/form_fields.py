@@ -193,6 +193,7 @@ def _moment(given: str) -> datetime:
     """Return the time of a date-time picker, which is by this machine's clock, or of a text with its own offset."""
     try:
         value = datetime.fromisoformat(given)
+        local_text(value)  # raises OverflowError for a day before the first one
         return value.astimezone() if value.tzinfo is None else value
     except (ValueError, OverflowError, OSError) as error:
         form = "2027-06-20T15:30"

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from lpirc_testsets import GroundTruth, TestSetError, read_ground_truth
 from lpirc_testsets.presence import is_there
@@ -44,10 +45,23 @@ def _swapped(
         others = [one for one in detections if one != file]
         if is_there(ground_truth):
             others.insert(0, ground_truth)
+        first = f"{file} is ground truth, which stands first"
+        if not others:
+            return f"{first}; the DETECTIONS follow it"
         files = shlex.join(map(str, (file, *others)))
-        command = f"{context.command_path} {files}"
-        return f"{file} is ground truth, which stands first: {command}"
+        same = "; with the same options" if _has_options(context) else ""
+        return f"{first}{same}: {context.command_path} {files}"
     return ""
+
+
+def _has_options(context: click.Context) -> bool:
+    """Return True if the command line has options, and not files alone."""
+    given = (
+        context.get_parameter_source(one.name or "")
+        for one in context.command.params
+        if isinstance(one, click.Option)
+    )
+    return ParameterSource.COMMANDLINE in given
 
 
 def _is_truth(

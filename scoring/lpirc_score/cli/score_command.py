@@ -24,7 +24,7 @@ from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.given_truth import read_given_truth
 from lpirc_score.cli.mask_scores import mask_options
-from lpirc_score.cli.number_type import Number, WattHours
+from lpirc_score.cli.number_type import Threshold, WattHours
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -90,7 +90,7 @@ ENGINES = ("own", "pycocotools")
     help="The program that computes the metric coco.",
 )
 @click.option(
-    "--iou", type=Number(), help="The IoU threshold; default: the metric's own, 0.5."
+    "--iou", type=Threshold(), help="The IoU threshold; default: the metric's own, 0.5."
 )
 @click.option(
     "--energy-wh",

@@ -28,9 +28,14 @@ class AnyPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout."""
+        """Return the path. Fails for an address, for a drive of Windows elsewhere, and for - as stdin or stdout.
+
+        What is there is taken, whatever its name.
+        """
         if not str(value).strip():
             self.fail("the name of the file or folder is empty; write it", param, ctx)
+        if os.path.exists(value):  # noqa: PTH110 - the same on every Python
+            return super().convert(value, param, ctx)
         if str(value) == "-":
             self.fail("- is not a file; name one", param, ctx)
         if _ADDRESS.match(str(value)):

@@ -25,14 +25,17 @@ def check_places() -> None:
 
 
 def _require_no_value(context: click.Context) -> None:
-    """Raise UsageError if a word behind an option that takes none counts as a file, which is not there."""
+    """Raise UsageError if a word behind an option that takes none counts as a file, which is not there.
+
+    Where no other file of DETECTIONS is there, the word is taken for a slip of its name.
+    """
     given = context.params
     options = [one for one in context.command.params if isinstance(one, click.Option)]
     flags = [
         one.opts[0] for one in options if one.is_flag and given.get(one.name or "")
     ]
     missing = [file for file in given["detections"] if not is_there(file)]
-    if not (flags and missing):
+    if not (flags and missing) or len(missing) == len(given["detections"]):
         return
     sentence = (
         f"There is no file {missing[0]}, which is taken as one of the DETECTIONS; {' and '.join(flags)} "

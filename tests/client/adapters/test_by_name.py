@@ -86,6 +86,11 @@ def test_a_model_that_is_not_there_costs_no_log_in(
         ("m.json", '{"haed": "ssd"}', "model (did you mean head?); there is layout, "),
         ("m.json", "{'head': 1}", "m.json: it is not JSON: Expecting property name "),
         ("m.toml", "head = ssd", "m.toml: it is not TOML: Invalid value (at line 1, "),
+        ("m.json", "5", "but has 5 alone; if it is something else, "),
+        pytest.param(
+            *("m.json", "[" * 99999, "m.json: its lists or tables are nested too"),
+            id="nested",
+        ),
         ("m.json", "\xff", "m.json: it is not JSON, which is text in UTF-8\n"),
         ("set/m.json", "{}", "set/m.onnx: there is no such model\n"),
         ("set", None, "set: it is no file; name the model in it: --detector onnx:set/"),

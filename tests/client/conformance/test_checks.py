@@ -316,6 +316,14 @@ def test_a_failure_ends_the_command_with_1_and_is_in_the_junit_file(
     assert failure.attrib["message"] == "status: expected ok, got fine"
 
 
+def test_a_port_of_thousands_of_digits_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "http://127.0.0.1:9", "--proxy", "1" * 5000])
+    assert "is not a port; write 8081 or 0.0.0.0:8081" in capsys.readouterr().err
+
+
 def test_where_nothing_listens_one_sentence_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -148,6 +148,11 @@ def test_an_unknown_subcommand_is_told_with_the_closest() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["--foo"], "No such option '--foo'. The options are --version, "),
+        (
+            ["--mode", "dc"],
+            "'--mode'. Options stand behind the command: meter COMMAND --mode\n",
+        ),
         (["list"], "No such command 'list'. The commands are certify, check, "),
         (
             ["record", "sim:", "--name", "x"],
@@ -196,6 +201,11 @@ def test_only_a_name_that_may_be_meant_is_suggested(
             ("--duration", "0:10:00"),
             "'0:10:00' is not a number; its unit is S; write 600.\n",
         ),
+        (("--duration", "1h 500ms"), "'1h 500ms' is not a number; its unit is S.\n"),
+        (
+            ("--duration", "1 hour 2 mins 3 seconds"),
+            "its unit is S; write 3723.\n",
+        ),
         (("--duration", "1min"), "'1min' is not a number; its unit is S; write 60.\n"),
         (("--duration", "0,5"), "its unit is S; write 0.5.\n"),
         (("--update", "250ms"), "its unit is S; write 0.25.\n"),
@@ -203,6 +213,7 @@ def test_only_a_name_that_may_be_meant_is_suggested(
         (("--voltage-range", "150V"), "its unit is V; write 150.\n"),
         (("--voltage-range", "5A"), "'5A' is not a number; its unit is V.\n"),
         (("--page", "localhost:80"), "is not a whole number; write 80.\n"),
+        (("--repeat", "localhost:99999"), "is not a whole number.\n"),
     ],
 )
 def test_a_word_that_is_no_number_is_told_so(
@@ -217,6 +228,7 @@ def test_a_word_that_is_no_number_is_told_so(
     ("arguments", "told"),
     [
         (["check", "a.csv", "b.csv"], "The argument 'b.csv' is one too many; the form is: meter check [OPTIONS] FILE"),
+        (["check", "a.csv", "b c.csv"], "The argument 'b c.csv' is one too many; the"),
         (["check", *(80 * ["a.csv"])], "a.csv ...' are too many; the form is: meter"),
         (["check", "a.csv", "--json", "b.json"], "--json takes no value, and prints the document; write --json > b"),
         (["record", "-o", "a.csv", "--", "sleep", "1"], "Missing argument 'ADDRESS'."),

@@ -57,6 +57,18 @@ def test_two_series_of_one_meter_show_a_difference_of_3_percent(
     assert facts["is_same_meter_and_setup"] is True
 
 
+def test_an_interval_is_of_the_files_without_times(meter: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Power (W),Note\n5,x\n5,y\n5,z\n")
+    (tmp_path / "b.csv").write_text("Time (s),Power (W)\n0,6\n1,6\n2,6\n")
+    ended = meter("compare", "a.csv", "b.csv", "--interval", "1")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("B takes 20")
+    (tmp_path / "a.csv").write_text("Time (s),Power (W)\n0,5\n1,5\n2,5\n")
+    ended = meter("compare", "a.csv", "b.csv", "--interval", "1")
+    assert ended.returncode == 1
+    assert "a.csv has times of its own, in the column 'Time (s)'; " in ended.stderr
+
+
 def test_files_of_each_side_are_given_around_with(
     meter: Run,
     made: Made,

@@ -447,6 +447,16 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
             "line 3, repeats the heading",
         ),
         (
+            "t,P\n0,1,\n1,1,\n",
+            "recording-value",
+            "its heading has 2 cells, its lines have 3 (line 2); a separator is missing",
+        ),
+        (
+            "t,P\n0,1,\n1\n",
+            "recording-unreadable",
+            "most of its lines have not as many cells as the first",
+        ),
+        (
             "t,x\n0,1\n",
             "recording-columns",
             "it has 't', 'x'",

@@ -32,7 +32,17 @@ def test_its_only_column_is_the_power(path: Path, text: str, columns: str) -> No
     assert [one.power_w for one in found.readings] == [1.5, 2.5]
 
 
-@pytest.mark.parametrize("text", ["1.5\n2.5\n", "load\n1.5\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.5\n2.5\n",
+        "load\n1.5\n",
+        "# 10 Hz 2026-01-01\n1.5\n2.5\n",
+        "# 10 of 20\n1.5\n2.5\n",
+        "1 234\n1 235.5\n",
+        "2026-01-01 10:00:00\n2026-01-01 10:00:01\n",
+    ],
+)
 def test_a_head_that_is_unknown_is_told_with_the_options_that_read_the_file(
     path: Path, text: str
 ) -> None:
@@ -50,4 +60,13 @@ def test_without_an_interval_the_option_is_named(path: Path) -> None:
 def test_an_interval_does_not_replace_the_times_of_a_file(path: Path) -> None:
     path.write_text("time,power_w\n0,1.5\n1,2.5\n")
     with pytest.raises(MeterError, match="has times of its own, in the column 'time'"):
+        read_foreign(path, Reader(interval_s=1.0))
+    found = read_foreign(path, Reader(interval_s=9.0, is_of_several=True))
+    assert found.readings[-1].monotonic_s - found.readings[0].monotonic_s == 1.0
+
+
+@pytest.mark.parametrize("text", ["0.0 1.5\n1.0 2.5\n", "0 100\n1 100\n2 100\n"])
+def test_values_between_blanks_are_told_to_need_commas(path: Path, text: str) -> None:
+    path.write_text(text)
+    with pytest.raises(MeterError, match=r"line 1: blanks stand between the values of"):
         read_foreign(path, Reader(interval_s=1.0))

@@ -113,7 +113,8 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
             ["station", "add"],
             "Settings and stations stand in the contest's contest.toml;",
         ),
-        (["demo", "a" * 5000], "Got unexpected extra argument (aaaa"),
+        (["demo", "a" * 5000], "The argument 'aaaa"),
+        (["status", "--contest", "c", "a" * 5000], "The argument 'aaaa"),
         (["run-list"], "No such command 'run-list'. Did you mean 'run list'?\n"),
         (["stop"], "No such command 'stop'. The commands are backup, board, "),
         (
@@ -153,6 +154,10 @@ def test_nothing_is_guessed_for_a_command_that_is_like_none() -> None:
         (
             ["testset", "subset", "set", "--out", "o", "--images", "50%"],
             "'50%' is not a whole number.\n",
+        ),
+        (
+            ["rehearse", "--images", "/"],
+            "'/' is a folder, not a number; --testset takes the folder of a test set\n",
         ),
         (
             ["leaderboard", "--json", "--csv"],

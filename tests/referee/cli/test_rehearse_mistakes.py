@@ -32,6 +32,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"has {{user}}, which stands for nothing; what is replaced is {PLACES}.\n",
         ),
         (
+            ["rehearse", "--client", "mine {url} > log {password-file} {3} {print}x"],
+            "has '>', which only a shell understands; write: --client 'sh -c ",
+        ),
+        (
+            ["rehearse", "--client", "sh -c 'cat {url} | awk \"{pasword}\"'"],
+            "has {pasword}, which stands for nothing; what is replaced is ",
+        ),
+        (["rehearse", "--replay", "other.csv", "--testset", "."], "--testset .: "),
+        (["rehearse", "a", "b"], "The arguments 'a b' are too many; the form is: re"),
+        (["rehearse", "http://x"], "'http://x' is one too many; the form is: re"),
+        (["doctor", "c", "99999"], "'99999' is one too many; the form is: re"),
+        (
             ["rehearse", "--client", "mine {url} > log"],
             "has '>', which only a shell understands; write: --client 'sh -c ",
         ),

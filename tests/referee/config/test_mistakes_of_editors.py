@@ -60,7 +60,9 @@ def test_an_empty_file_is_called_empty_and_taken_from_a_backup(
     tmp_path: Path, text: str
 ) -> None:
     said = refused(tmp_path, text)
-    assert "contest.toml cannot be read: it is empty; take it from a backup" in said
+    assert (
+        "contest.toml cannot be read: it has no settings; take it from a backup" in said
+    )
     assert said.rstrip().endswith(": referee restore BACKUP.zip NEW_FOLDER.")
 
 

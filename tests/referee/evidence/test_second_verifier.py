@@ -120,6 +120,7 @@ def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
     of_other = SECOND.verify(data, truth=truth + b" ").wrong
     assert not {"map", "score"} & {*of_other}
     assert failed(of_other) == ["ground-truth"]
+    assert "give the run's test set, or leave --testset" in of_other["ground-truth"]
 
 
 def _with(

@@ -174,7 +174,10 @@ def test_the_files_have_every_team_with_its_best_latest_and_all_runs(
         )
     of_team = called("season", *folders, "--team", "bee").stdout
     assert [line.split()[0] for line in of_team.splitlines()[1:3]] == ["-", "3"]
-    assert called("season", *folders, "--team", "dog").returncode == 1
+    unknown = called("season", *folders, "--team", "dog")
+    assert unknown.returncode == 1
+    assert "The teams with one are " in unknown.stderr
+    assert "bee" in unknown.stderr
 
 
 SERVED = """

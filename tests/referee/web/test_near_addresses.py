@@ -31,6 +31,7 @@ def detail(client: FlaskClient, method: str, path: str) -> str:
         ("/team/ant", "/teams/ant"),
         ("/projector", "/?view=projector"),
         ("/console", "/operator/"),
+        ("/setup/", "/operator/settings/"),
         ("/settings/", "/operator/settings/"),
         ("/standings.json", "/board.json"),
         ("/v1/image/3", "/v1/images/3"),

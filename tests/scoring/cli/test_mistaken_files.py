@@ -66,6 +66,9 @@ def test_a_file_behind_json_is_not_taken_for_missing_detections(
         ("truth.csv found.csv --energy-wh 2.1kWh", "'2.1kWh' is not a number; its unit is Wh; write 2100."),
         ("truth.csv found.csv --energy-wh 7500J", "'7500J' is not a number; its unit is Wh; write 2.08333."),
         ("truth.csv found.csv --energy-wh 7.5kJ", "'7.5kJ' is not a number; its unit is Wh; write 2.08333."),
+        ("truth.csv found.csv --energy-wh 5kW", "'5kW' is not a number; its unit is Wh."),
+        ("truth.csv found.csv --energy-wh 5%", "'5%' is not a number; its unit is Wh."),
+        ("truth.csv found.csv --iou 1e", "'1e' is not a number."),
         ("truth.csv found.csv --energy-wh two", "'two' is not a number; its unit is Wh."),
         ("truth.csv found.csv --iou 7.5kJ", "'7.5kJ' is not a number."),
         ("truth.csv found.csv --engine pycocotools", "coco, not lpirc; give --metric coco alone."),
@@ -92,6 +95,7 @@ def test_a_slip_on_the_command_line_is_told_with_what_to_write(
         ("f.csv", FOUND.title(), "; write the names in small letters"),
         ("f.csv", "image,confidence,class,xmin,ymin,xmax,ymax\n", "; put the columns in that order"),
         ("f.csv", FOUND.replace("0.5", "90%"), "line 2: '90%' is not a number; write 0.9"),
+        ("f.csv", FOUND.replace("0.5", "12O"), "line 2: '12O' is not a number\n"),
         ("f.csv", FOUND.replace("0.5", '"0,5"'), "line 2: '0,5' is not a number; write 0.5"),
         ("f.json", RESULTS.replace("}]", "},]"), "not JSON: line 1: take out the comma before ]"),
         ("f.json", RESULTS.replace("}", ",}"), "not JSON: line 1: take out the comma before }"),
@@ -201,9 +205,12 @@ def test_a_refused_list_of_images_is_not_called_ground_truth(tmp_path: Path) -> 
     ("words", "told"),
     [
         ("truth.csv found.cvs", "found.cvs: no such file; did you mean found.csv?\n"),
+        ("truth.csv found.cvs --json", "found.cvs: no such file; did you mean found.csv?\n"),
+        ("none.csv truth.csv --iou 0.4", "truth.csv is ground truth, which stands first; the DETECTIONS follow it\n"),
+        ("score truth.csv found.csv --iou 0.4", "; with the same options: lpirc-score truth.csv found.csv\n"),
         ("score truth.csv found.csv", "stands first: lpirc-score truth.csv found.csv\n"),
         ("a.xml found.csv", "a.xml: it is one annotation of VOC; name its folder, .\n"),
-        ("day found.csv", "its test set is the folder that the line testset in day/contest.toml names\n"),
+        ("day found.csv", "that the line testset in day/contest.toml names, or without it day/testset\n"),
         ("truth.csv day", "day: it is a contest; `referee run export RUN --contest"),
         ("truth.csv yolo.txt", "(five values: YOLO's texts are given by their folder"),
         ("truth.csv found.csv --images 200", "lpirc-score: --images 200: no such file"),
@@ -223,6 +230,18 @@ def test_the_right_file_in_the_wrong_place_leads_to_its_place(
     done = CliRunner().invoke(main, words.split(), prog_name="lpirc-score")
     assert done.exit_code == 1
     assert told in done.stderr
+
+
+@pytest.mark.parametrize("name", ["-", "A:1", "ftp://a"])
+def test_a_file_that_is_there_may_have_an_odd_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.csv").write_text(TRUTH)
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(FOUND)
+    done = CliRunner().invoke(main, ["truth.csv", name])
+    assert done.exit_code == 0
 
 
 def test_an_empty_name_is_not_the_present_folder(tmp_path: Path) -> None:

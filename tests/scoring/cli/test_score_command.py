@@ -191,6 +191,14 @@ def test_failures_are_one_line_on_stderr(
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_a_range_of_thresholds_names_the_metric_that_has_one(files: list[str]) -> None:
+    for asked in ("0.5:0.95", "0.50,0.95", ".5:.05:.95", "0,5-0,95"):
+        result = call(*files, "--iou", asked)
+        assert result.exit_code == 2
+        assert f"'{asked}' is not one threshold" in result.stderr
+        assert "write: --metric coco" in result.stderr
+
+
 INVERTED = "1,1,0.3,5,5,4,9\n"
 NEW_CATEGORY = "1,3,0.9,1,1,2,2\n1,8.0,0.9,1,1,2,2\n"
 NEW_IMAGE = "9,1,0.9,1,1,2,2\n"

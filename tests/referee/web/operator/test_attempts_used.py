@@ -34,9 +34,16 @@ def test_each_reader_gets_a_way_out(day: Callable[..., Day]) -> None:
     headers = {"X-CSRF-Token": csrf}
     refused = pages.session.post(f"{console}runs", json={"team": TEAM}, headers=headers)
     assert refused.json()["detail"].endswith(
-        "or allow one more. To allow it here, tick “Even if the team has used its attempts”."
+        "or allow one more. To allow it here, tick “Even if a team has used its attempts”."
     )
 
+    asked = {"team": TEAM, "beyond_attempts": True}
+    refused = pages.session.post(f"{console}runs", json=asked, headers=headers)
+    assert refused.json()["detail"].endswith('a text is needed, as in "yes" or "no".')
+
+    of_heat = ("--heat", "h 1", "--extra-time", "9")
+    said = made.refers("run", "arm", TEAM, *of_heat).stderr
+    assert f"arm {TEAM} --heat 'h 1' --extra-time 9 --anyway --reason" in said
     said = made.refers("run", "arm", TEAM).stderr
     assert f"or allow one more: {COMMAND} --contest " in said
     _, *pasted = shlex.split(COMMAND)

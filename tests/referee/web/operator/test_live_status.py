@@ -119,8 +119,9 @@ def test_a_meter_that_does_not_start_for_an_armed_run_is_lost_until_it_does(
 
     made.revive_meter()
     assert logged_in(made).status_code == 201
-    assert station(made)["meter_state"] == "integrating"
-    assert look(made).json()["attention"] == []
+    # On a busy machine the link that just opened may break once more.
+    until(lambda: station(made)["meter_state"] == "integrating")
+    until(lambda: look(made).json()["attention"] == [])
 
 
 def test_a_run_that_is_given_up_takes_its_trouble_with_it(

@@ -332,6 +332,7 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
         ("rules", {"window_s": "0"}, "“Window, seconds” = 0 must lie between 1 and"),
         ("rules", {"name": ""}, "Name of the contest: it is blank"),
         ("day", {"freeze_at": "noon"}, "is not a time, such as"),
+        ("day", {"freeze_at": "0001-01-01T00:00+14:00"}, "is not a time, such as"),
         ("day", {"freeze_at": "2020-01-01T10:00"}, "press “Freeze” in the console."),
         (
             "day",
